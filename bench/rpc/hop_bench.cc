@@ -26,6 +26,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "common/base/locks.h"
+#include "common/base/read_file.h"
 #include "common/rpc/channel.h"
 #include "common/rpc/observe.h"
 #include "common/rpc/security.h"
@@ -70,7 +71,7 @@ void Require(bool holds, const char* what) {
   abort();
 }
 
-std::string Text(const std::string& path) { return security::ReadSmallFile(path).value(); }
+std::string Text(const std::string& path) { return ReadSmallFile(path).value(); }
 
 // The certificates, and four child processes: a bare server and client, and a server and client of
 // the mesh, set up like its programs. This process itself does not use gRPC, which does not survive

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/actions/proposals.h"
+#include "common/base/proto_time.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/digest/sha256.h"
@@ -24,17 +25,6 @@ constexpr char kNews[] = "actions.news";  // by name of action: ended, or about 
 constexpr absl::Duration kLongestDecision = absl::Minutes(5);
 constexpr int kPage = 200;
 constexpr std::size_t kMostReason = 1000;
-
-absl::Time TimeOf(const google::protobuf::Timestamp& time) {
-  return absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos());
-}
-
-void SetTime(absl::Time time, google::protobuf::Timestamp& to) {
-  const std::int64_t seconds = absl::ToUnixSeconds(time);
-  to.set_seconds(seconds);
-  to.set_nanos(
-      static_cast<std::int32_t>(absl::ToInt64Nanoseconds(time - absl::FromUnixSeconds(seconds))));
-}
 
 std::string RandomText() {
   std::random_device random;
@@ -57,7 +47,7 @@ bool IsBegun(galen::v1::Action::State state) {
 
 // A decision in its present state.
 galen::v1::Action AsOf(galen::v1::Action action, absl::Time now) {
-  if (action.state() == galen::v1::Action::APPROVED && TimeOf(action.expire_time()) <= now) {
+  if (action.state() == galen::v1::Action::APPROVED && ToTime(action.expire_time()) <= now) {
     action.set_state(galen::v1::Action::EXPIRED);
   }
   return action;
@@ -178,8 +168,8 @@ absl::StatusOr<galen::v1::Action> ActionBook::Decide(const galen::v1::Diagnosis&
   action.set_state(decision.approve ? galen::v1::Action::APPROVED : galen::v1::Action::REJECTED);
   action.set_decided_by(decision.by);
   action.set_reason(CleanText(decision.reason, kMostReason));
-  SetTime(now, *action.mutable_decide_time());
-  if (decision.approve) SetTime(now + decision.lifetime, *action.mutable_expire_time());
+  *action.mutable_decide_time() = ToTimestamp(now);
+  if (decision.approve) *action.mutable_expire_time() = ToTimestamp(now + decision.lifetime);
   put.set_nonce(nonce_());
   const NodeAction* const how = offered_.Find(action.run());
   if (decision.approve && how != nullptr && how->run.has_value()) {
@@ -228,7 +218,7 @@ absl::StatusOr<galen::v1::Action> ActionBook::Consume(const std::string& name,
   }
   action.set_state(galen::v1::Action::CONSUMED);
   action.set_consumed_by(run);
-  SetTime(now, *action.mutable_consume_time());
+  *action.mutable_consume_time() = ToTimestamp(now);
   const auto stored = records_.Put(kSpace, name, kept->decision.SerializeAsString(), kept->version);
   if (absl::IsAborted(stored.status())) return denied("another run took it, or it was rejected");
   if (!stored.ok()) return stored.status();
@@ -352,7 +342,7 @@ absl::Status ActionBook::Heard(const galen::v1::Action& action) {
   // or is in the record.
   GALEN_ASSIGN_OR_RETURN(const std::optional<Kept> kept, Get(action.name()));
   if (kept && (kept->decision.action().state() != action.state() ||
-               TimeOf(kept->decision.action().consume_time()) != TimeOf(action.consume_time()))) {
+               ToTime(kept->decision.action().consume_time()) != ToTime(action.consume_time()))) {
     return absl::OkStatus();
   }
   const absl::Status removed = records_.Remove(kNews, action.name(), entry->version);

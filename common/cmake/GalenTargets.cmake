@@ -6,13 +6,12 @@
 # The layers, lowest first. A target may depend only on lower ones.
 set(GALEN_LAYERS
   "common/base"
-  "common/(trace|digest|series|collectives|templates)"
-  "common/(host|log)"
+  "common/(trace|digest|series|collectives|templates|plot)"
+  "common/(host|log|http)"
   "common/(security|words)"
-  "common/(metrics|store|knowledge|logs|retrieval|plot|perfmodel|talk)"
+  "common/(metrics|store|knowledge|logs|retrieval|perfmodel|talk)"
   "common/(rpc|triage|profile|warning|intake)"
   "common/(actions|advisor|failures|llm|spending)"
-  "common/http"
   "common/(clients|kube|telemetry)"
   "common/(reasoner|curation|program|playbook|joblog)"
   "services/(advisor|summarization|planning|execution|node|reflection|conclusion|orchestrator|watch|gateway)"

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/json_access.h"
+#include "common/base/re2_piece.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/collectives/pickle.h"
@@ -22,7 +23,7 @@ constexpr std::size_t kMaxReasons = 8;
 std::set<int> RanksOf(absl::string_view text) {
   static const RE2 number(R"((\d{1,7}))");
   std::set<int> ranks;
-  re2::StringPiece rest(text.data(), text.size());
+  re2::StringPiece rest = Piece(text);
   int rank = 0;
   while (ranks.size() < kMaxRanksOfGroup && RE2::FindAndConsume(&rest, number, &rank)) {
     ranks.insert(rank);

@@ -9,6 +9,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "common/base/re2_piece.h"
 
 namespace galen::curation {
 namespace {
@@ -18,8 +19,6 @@ using knowledge::v1::Rule;
 // How far a cue may be before a comparison, and how far after it.
 constexpr std::size_t kCueReach = 120;
 constexpr std::size_t kCueReachBehind = 60;
-
-re2::StringPiece PieceOf(absl::string_view text) { return {text.data(), text.size()}; }
 
 std::string Plain(const std::string& number) {
   static constexpr std::array<std::pair<absl::string_view, absl::string_view>, 8> kWords = {
@@ -40,7 +39,7 @@ std::string Plain(const std::string& number) {
 // The position of the last cue that `pattern` finds; -1 without one.
 std::ptrdiff_t LastCue(const RE2& pattern, absl::string_view text) {
   re2::StringPiece cue;
-  return RE2::PartialMatch(PieceOf(text), pattern, &cue) ? cue.data() - text.data() : -1;
+  return RE2::PartialMatch(Piece(text), pattern, &cue) ? cue.data() - text.data() : -1;
 }
 
 // Whether the statement holds on a healthy machine. The nearest cue before the comparison decides;
@@ -61,7 +60,7 @@ absl::string_view CuesBefore(absl::string_view text, std::size_t at) {
 std::optional<Condition> Presence(absl::string_view text, const DescriptionWords& words) {
   re2::StringPiece said;
   re2::StringPiece behind;
-  if (!RE2::PartialMatch(PieceOf(text), *words.presence, &said, &behind)) return std::nullopt;
+  if (!RE2::PartialMatch(Piece(text), *words.presence, &said, &behind)) return std::nullopt;
   Condition condition;
   condition.presence = true;
   condition.at = said.data() - text.data();

@@ -7,6 +7,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
+#include "common/base/re2_piece.h"
 
 namespace galen::curation {
 namespace {
@@ -35,7 +36,7 @@ std::vector<Quoted> QuotedIn(absl::string_view description) {
   static const RE2* const kQuoted =
       new RE2(R"re(`([^`\n]{1,200})`|"([^"\n]{1,200})"|(?:^|[\s(])'([^'\n]{1,200})')re");
   std::vector<Quoted> quoted;
-  re2::StringPiece rest(description.data(), description.size());
+  re2::StringPiece rest = Piece(description);
   re2::StringPiece a;
   re2::StringPiece b;
   re2::StringPiece c;

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
+#include "common/base/proto_time.h"
 #include "common/knowledge/words.h"
 
 namespace galen::curation {
@@ -63,8 +64,8 @@ std::string TextOf(const Message& message) {
     return text;
   }
   if (message.GetDescriptor()->name() == "Duration") {
-    const auto& time = static_cast<const google::protobuf::Duration&>(message);
-    return absl::FormatDuration(absl::Seconds(time.seconds()) + absl::Nanoseconds(time.nanos()));
+    return absl::FormatDuration(
+        ToDuration(static_cast<const google::protobuf::Duration&>(message)));
   }
   google::protobuf::TextFormat::Printer printer;
   printer.SetSingleLineMode(true);

@@ -62,9 +62,9 @@ bool IsWithoutHead(const knowledge::YamlNode& rest, const knowledge::YamlNode& w
   if (rest.kind == knowledge::YamlNode::Kind::kScalar) return false;
   std::vector<absl::string_view> kept;
   std::vector<absl::string_view> expected;
-  for (const knowledge::YamlNode& key : rest.keys) kept.push_back(key.scalar);
-  for (const knowledge::YamlNode& key : whole.keys) {
-    if (key.scalar != "proposal") expected.push_back(key.scalar);
+  for (const auto& field : rest.fields) kept.push_back(field.name);
+  for (const auto& field : whole.fields) {
+    if (field.name != "proposal") expected.push_back(field.name);
   }
   return kept == expected;
 }

@@ -23,6 +23,7 @@
 #include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/base/time_text.h"
 #include "common/curation/json.h"
 #include "common/knowledge/files.h"
 #include "common/knowledge/load.h"
@@ -103,17 +104,10 @@ std::set<std::string> CausesOf(const Proposal& proposal) {
   std::set<std::string> causes;
   std::vector<knowledge::Problem> ignored;
   const auto root = knowledge::ReadYaml(proposal.knowledge, proposal.id, ignored);
-  const auto find = [](const knowledge::YamlNode& map, absl::string_view key) {
-    for (std::size_t i = 0; i < map.keys.size(); ++i) {
-      if (map.keys[i].scalar == key) return &map.items[i];
-    }
-    return static_cast<const knowledge::YamlNode*>(nullptr);
-  };
-  const knowledge::YamlNode* incidents = root.has_value() ? find(*root, "incidents") : nullptr;
-  if (incidents == nullptr || incidents->kind != knowledge::YamlNode::Kind::kSequence)
-    return causes;
+  const knowledge::YamlNode* incidents = root.has_value() ? root->Find("incidents") : nullptr;
+  if (incidents == nullptr || incidents->kind != knowledge::YamlNode::Kind::kList) return causes;
   for (const knowledge::YamlNode& incident : incidents->items) {
-    if (const knowledge::YamlNode* label = find(incident, "label")) causes.insert(label->scalar);
+    if (const knowledge::YamlNode* label = incident.Find("label")) causes.insert(label->scalar);
   }
   return causes;
 }
@@ -125,9 +119,7 @@ std::string AcceptedText(const Proposal& proposal, const std::string& by, absl::
   while (absl::ConsumePrefix(&entries, "\n")) {
   }
   const std::string origin = CleanText(proposal.origin, 500);
-  return absl::StrCat("# Accepted by ", by, " on ",
-                      absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", now, absl::UTCTimeZone()),
-                      ": proposal ", proposal.id,
+  return absl::StrCat("# Accepted by ", by, " on ", TimeText(now), ": proposal ", proposal.id,
                       absl::StrContains(origin, '\n') || origin.empty() ? "" : " from ",
                       absl::StrContains(origin, '\n') ? "" : origin, ".\n", entries);
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "common/base/proto_time.h"
 #include "common/base/text.h"
 
 namespace galen::failures {
@@ -16,11 +17,6 @@ constexpr std::size_t kMostNode = 253;  // of a host name (RFC 1035)
 constexpr std::size_t kMostName = 200;
 // For one diagnosis on one node.
 constexpr std::size_t kMostDevices = 16;
-
-absl::Time TimeOf(const Failure& failure) {
-  return absl::FromUnixSeconds(failure.time().seconds()) +
-         absl::Nanoseconds(failure.time().nanos());
-}
 
 // A link or engine of a GPU belongs to the card; a process or a rank is not part of a machine.
 std::string DeviceOf(absl::string_view device) {
@@ -50,7 +46,10 @@ void Add(const galen::v1::Diagnosis& diagnosis, const galen::v1::Cause& cause,
 
 // Takes a failure, which is not older than those before it, into a count.
 void Take(const Failure& failure, absl::Duration apart, Count& count) {
-  if (!count.counted.empty() && TimeOf(failure) < TimeOf(count.counted.back()) + apart) return;
+  if (!count.counted.empty() &&
+      ToTime(failure.time()) < ToTime(count.counted.back().time()) + apart) {
+    return;
+  }
   ++count.failures;
   count.counted.push_back(failure);
 }
@@ -72,7 +71,7 @@ Counts CountEarlier(const execution::v1::NodeFailures& failures, absl::string_vi
   Counts counts;
   std::map<std::pair<std::string, std::string>, Count> devices;  // by serial, else by name
   for (const Failure& failure : failures.failures()) {
-    const absl::Time time = TimeOf(failure);
+    const absl::Time time = ToTime(failure.time());
     if (failure.diagnosis() == diagnosis || time > window.until - window.apart ||
         time < window.until - window.back) {
       continue;

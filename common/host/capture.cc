@@ -21,6 +21,7 @@
 #include "common/base/status_macros.h"
 #include "common/base/steady.h"
 #include "common/base/text.h"
+#include "common/base/time_text.h"
 #include "common/host/bundle_writer.h"
 #include "common/host/commands.h"
 #include "common/host/incident_yaml.h"
@@ -130,8 +131,7 @@ class Capturer {
     GALEN_RETURN_IF_ERROR(Environment());
     GALEN_RETURN_IF_ERROR(Incident());
     Manifest manifest;
-    manifest.captured_at =
-        absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", options_.now, absl::UTCTimeZone());
+    manifest.captured_at = TimeText(options_.now);
     manifest.captured_by = "galen bundle capture";
     manifest.nodes = {host_.name()};
     manifest.refused = summary_.refused;

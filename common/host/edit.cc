@@ -12,6 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/base/time_text.h"
 #include "common/host/bundle_writer.h"
 #include "common/host/commands.h"
 #include "common/host/incident_yaml.h"
@@ -125,7 +126,7 @@ absl::Status NewBundle(const std::string& directory, absl::string_view descripti
   }
   GALEN_ASSIGN_OR_RETURN(const BundleWriter writer, BundleWriter::Create(directory));
   Manifest manifest;
-  manifest.captured_at = absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", now, absl::UTCTimeZone());
+  manifest.captured_at = TimeText(now);
   manifest.captured_by = "galen bundle new";
   const std::set<std::string> unique(nodes.begin(), nodes.end());
   manifest.nodes.emplace(unique.begin(), unique.end());

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "common/base/proto_time.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/host/bundle_files.h"
@@ -47,10 +48,7 @@ absl::Status Time(const Yaml& value, const File& file, absl::string_view field,
                      absl::StrCat(field, ": \"", CleanText(text, 64),
                                   "\" is no time; write 2025-01-31T12:00:00Z"));
   }
-  const std::int64_t seconds = absl::ToUnixSeconds(time);
-  out.set_seconds(seconds);
-  out.set_nanos(
-      static_cast<std::int32_t>(absl::ToInt64Nanoseconds(time - absl::FromUnixSeconds(seconds))));
+  out = ToTimestamp(time);
   return absl::OkStatus();
 }
 
@@ -238,9 +236,7 @@ absl::Status ReadField(const std::string& name, const Yaml& value, const File& f
 }
 
 std::string FormatTime(const google::protobuf::Timestamp& time) {
-  return absl::FormatTime(absl::RFC3339_full,
-                          absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos()),
-                          absl::UTCTimeZone());
+  return absl::FormatTime(absl::RFC3339_full, ToTime(time), absl::UTCTimeZone());
 }
 
 void AppendText(std::string& out, absl::string_view indent, absl::string_view name,

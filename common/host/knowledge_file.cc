@@ -4,34 +4,22 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/read_file.h"
 #include "common/base/status_macros.h"
 
 namespace galen::host {
 namespace {
 
-constexpr std::uintmax_t kMostBytes = std::uintmax_t{1} << 20;
-
 constexpr std::size_t kMostFiles = 256;
 
 // NOT_FOUND: it is not there.
 absl::StatusOr<KnowledgeFile> Read(std::string path) {
-  std::error_code error;
-  const std::uintmax_t size = std::filesystem::file_size(path, error);
-  if (error) return absl::NotFoundError(absl::StrCat(path, ": ", error.message()));
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  if (size <= kMostBytes) text << in.rdbuf();
-  if (!in || size > kMostBytes) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": cannot be read, or has more than ", kMostBytes, " bytes"));
-  }
-  return KnowledgeFile{std::move(path), text.str()};
+  GALEN_ASSIGN_OR_RETURN(std::string text, ReadSmallFile(path));
+  return KnowledgeFile{std::move(path), std::move(text)};
 }
 
 }  // namespace

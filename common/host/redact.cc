@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/base/re2_piece.h"
 #include "common/base/status_macros.h"
 
 namespace galen::host {
@@ -34,7 +35,7 @@ constexpr int kMostGroups = 8;
 
 std::string RedactOne(const re2::RE2& regex, absl::string_view text,
                       absl::FunctionRef<bool(absl::string_view)> is_none, int& count) {
-  const re2::StringPiece input(text.data(), text.size());
+  const re2::StringPiece input = Piece(text);
   std::array<re2::StringPiece, kMostGroups> groups;
   const int used = std::min(regex.NumberOfCapturingGroups() + 1, kMostGroups);
   std::string out;
@@ -88,7 +89,7 @@ absl::Status Redactor::AddException(absl::string_view pattern) {
 }
 
 bool Redactor::IsException(absl::string_view whole) const {
-  const re2::StringPiece input(whole.data(), whole.size());
+  const re2::StringPiece input = Piece(whole);
   return std::any_of(
       exceptions_.begin(), exceptions_.end(),
       [&](const std::unique_ptr<re2::RE2>& regex) { return re2::RE2::FullMatch(input, *regex); });
@@ -107,7 +108,7 @@ std::string Redactor::Redact(absl::string_view text, std::map<std::string, int>&
 }
 
 bool Redactor::IsSecretName(absl::string_view name) const {
-  const re2::StringPiece input(name.data(), name.size());
+  const re2::StringPiece input = Piece(name);
   return std::any_of(names_.begin(), names_.end(), [&](const std::unique_ptr<re2::RE2>& regex) {
     return re2::RE2::PartialMatch(input, *regex);
   });

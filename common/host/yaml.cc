@@ -9,10 +9,11 @@
 #include <cstddef>
 #include <exception>
 #include <istream>
-#include <set>
+#include <map>
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -24,27 +25,31 @@
 namespace galen::host {
 namespace {
 
-constexpr std::size_t kMaxBytes = std::size_t{16} << 20;
-constexpr std::size_t kMaxDepth = 32;
-constexpr std::size_t kMaxValues = 500'000;
+constexpr std::size_t kMaxDepth = 64;
+constexpr std::size_t kMaxValues = 1'000'000;
 constexpr std::size_t kMaxQuoted = std::size_t{16} << 20;
 
-// Builds the values from the parser's events. What the format does not allow is thrown as the
-// parser's own exception, so that both kinds of error carry a line and are caught in one place.
+int LineOf(const YAML::Mark& mark) { return mark.line + 1; }
+
+// Builds the values from the parser's events and stops it, by throwing a YamlFault, at the first
+// thing that is not allowed: before the tree has grown, not after.
 class Builder final : public YAML::EventHandler {
  public:
-  explicit Builder(Yaml& root) { open_.push_back({&root, {}, {}, false}); }
+  Builder(Yaml& root, bool text_only) : text_only_(text_only) {
+    open_.push_back({&root, {}, {}, 0});
+  }
 
   void OnDocumentStart(const YAML::Mark&) override {}
   void OnDocumentEnd() override {}
-  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
-    throw YAML::ParserException(mark, "aliases are not allowed; write the value out");
-  }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override { RefuseAnchor(mark); }
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     Add(mark, anchor, Yaml::Kind::kNull, "");
   }
   void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
                 const std::string& value) override {
+    if (text_only_ && (!IsUtf8(value) || absl::StrContains(value, '\0'))) {
+      throw YamlFault{LineOf(mark), "a text is not valid UTF-8", "write it as UTF-8 without NUL"};
+    }
     Add(mark, anchor, Yaml::Kind::kScalar, value);
   }
   void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
@@ -60,39 +65,47 @@ class Builder final : public YAML::EventHandler {
 
  private:
   struct Level {
-    Yaml* value;                 // the list or map that is being filled; the root at level 0
-    std::set<std::string> keys;  // of a map
-    std::string key;             // read and waiting for its value
-    bool has_key;
+    Yaml* value;                      // the list or map that is being filled; the root at level 0
+    std::map<std::string, int> keys;  // of a map, with their lines
+    std::string key;                  // read and waiting for its value
+    int key_line;                     // its line; 0: none waits
   };
+
+  [[noreturn]] static void RefuseAnchor(const YAML::Mark& mark) {
+    throw YamlFault{LineOf(mark), "anchors and aliases (& and *) are not allowed",
+                    "write the value out, or put it in quotes when it is meant as text"};
+  }
 
   // The value that an event fills; null when the scalar is the key of a map.
   Yaml* Slot(const YAML::Mark& mark, YAML::anchor_t anchor, Yaml::Kind kind,
              const std::string& scalar) {
-    if (anchor != 0) {
-      throw YAML::ParserException(mark, "anchors are not allowed; write the value out");
-    }
+    const int line = LineOf(mark);
+    if (anchor != 0) RefuseAnchor(mark);
     if (++values_ > kMaxValues) {
-      throw YAML::ParserException(mark, absl::StrCat("more than ", kMaxValues, " values"));
+      throw YamlFault{line, absl::StrCat("more than ", kMaxValues, " values"), "split the file"};
     }
     Level& level = open_.back();
     if (open_.size() == 1) return level.value;
     if (level.value->kind == Yaml::Kind::kList) return &level.value->items.emplace_back();
-    if (!level.has_key) {
-      if (kind != Yaml::Kind::kScalar)
-        throw YAML::ParserException(mark,
-                                    "a key must be plain text; is a bracket before it not closed?");
-      if (!level.keys.insert(scalar).second) {
-        throw YAML::ParserException(
-            mark, absl::StrCat("key \"", CleanText(scalar, 64), "\" is given twice; keep one"));
+    if (level.key_line == 0) {
+      if (kind != Yaml::Kind::kScalar) {
+        throw YamlFault{line, "a key is not a plain word",
+                        "write `key: value`; is a bracket before it not closed?"};
+      }
+      const auto [first, added] = level.keys.emplace(scalar, line);
+      if (!added) {
+        throw YamlFault{
+            line, absl::StrCat("key \"", CleanText(scalar, 64), "\" stands twice in one entry"),
+            absl::StrCat("remove one; the first stands on line ", first->second)};
       }
       level.key = scalar;
-      level.has_key = true;
+      level.key_line = line;
       return nullptr;
     }
-    level.has_key = false;
     level.value->fields.push_back({std::move(level.key), Yaml{}});
-    return &level.value->fields.back().value;
+    Yaml& value = level.value->fields.back().value;
+    value.key_line = std::exchange(level.key_line, 0);
+    return &value;
   }
 
   void Add(const YAML::Mark& mark, YAML::anchor_t anchor, Yaml::Kind kind,
@@ -101,19 +114,22 @@ class Builder final : public YAML::EventHandler {
     if (slot == nullptr) return;
     slot->kind = kind;
     slot->scalar = scalar;
-    slot->line = mark.line + 1;
+    slot->line = LineOf(mark);
   }
 
+  // (yaml-cpp marks a block list or map that follows a key at its first item.)
   void Begin(const YAML::Mark& mark, YAML::anchor_t anchor, Yaml::Kind kind) {
     Yaml* const slot = Slot(mark, anchor, kind, "");
     if (open_.size() > kMaxDepth) {
-      throw YAML::ParserException(mark, absl::StrCat("nested deeper than ", kMaxDepth, " levels"));
+      throw YamlFault{LineOf(mark), absl::StrCat("nested deeper than ", kMaxDepth, " levels"),
+                      "flatten it"};
     }
     slot->kind = kind;
-    slot->line = mark.line + 1;
-    open_.push_back({slot, {}, {}, false});
+    slot->line = LineOf(mark);
+    open_.push_back({slot, {}, {}, 0});
   }
 
+  const bool text_only_;
   std::vector<Level> open_;
   std::size_t values_ = 0;
 };
@@ -131,28 +147,42 @@ const Yaml* Yaml::Find(absl::string_view key) const {
   return nullptr;
 }
 
-absl::StatusOr<Yaml> ParseYaml(absl::string_view text, absl::string_view file) {
-  if (text.size() > kMaxBytes) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        file, ": ", text.size(), " bytes are more than the ", kMaxBytes, " that are read"));
+std::optional<YamlFault> ReadYaml(absl::string_view text, Yaml& root, bool text_only) {
+  root = {};
+  if (text.size() > kMaxYamlBytes) {
+    return YamlFault{0, absl::StrCat("the file is larger than ", kMaxYamlBytes >> 20, " MiB"),
+                     "split it"};
   }
-  Yaml root;
+  if (text_only && (!IsUtf8(text) || absl::StrContains(text, '\0'))) {
+    return YamlFault{0, "the file is not UTF-8 text", "save it as UTF-8"};
+  }
   try {
     YamlTextBuffer buffer(text);
     std::istream stream(&buffer);
     YAML::Parser parser(stream);
-    Builder builder(root);
-    if (!parser.HandleNextDocument(builder)) return root;
+    Builder builder(root, text_only);
+    if (!parser.HandleNextDocument(builder)) return std::nullopt;
     Yaml second;
-    Builder rest(second);
-    if (parser.HandleNextDocument(rest)) {
-      return At(second.line, file, "a second document begins; keep one document in the file");
-    }
+    Builder rest(second, text_only);
+    if (!parser.HandleNextDocument(rest)) return std::nullopt;
+    return YamlFault{second.line, "a second document (---) starts in this file",
+                     "put it into a file of its own"};
+  } catch (const YamlFault& fault) {
+    return fault;
   } catch (const YAML::Exception& error) {
-    // A null mark has line -1.
-    return At(error.mark.line < 0 ? 1 : error.mark.line + 1, file, CleanText(error.msg, 200));
+    return YamlFault{error.mark.is_null() ? 1 : LineOf(error.mark),
+                     absl::StrCat("not valid YAML: ", CleanText(error.msg, 200)),
+                     "check indentation, quotes and colons there"};
   } catch (const std::exception& error) {
-    return At(1, file, absl::StrCat(CleanText(error.what(), 200), "; is this YAML?"));
+    return YamlFault{1, absl::StrCat("not valid YAML: ", CleanText(error.what(), 200)),
+                     "check the syntax of the file"};
+  }
+}
+
+absl::StatusOr<Yaml> ParseYaml(absl::string_view text, absl::string_view file) {
+  Yaml root;
+  if (const std::optional<YamlFault> fault = ReadYaml(text, root)) {
+    return At(std::max(fault->line, 1), file, absl::StrCat(fault->what, "; ", fault->remedy));
   }
   return root;
 }

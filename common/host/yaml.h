@@ -1,8 +1,10 @@
 #ifndef COMMON_HOST_YAML_H_
 #define COMMON_HOST_YAML_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +25,7 @@ struct Yaml {
   std::vector<Yaml> items;    // kList
   std::vector<Field> fields;  // kMap, in the document's order, keys unique
   int line = 1;               // 1 and up
+  int key_line = 0;           // of its key, as the value of a map
 
   // The field of a map; null when this is no map or has no such field.
   const Yaml* Find(absl::string_view key) const;
@@ -33,11 +36,22 @@ struct Yaml::Field {
   Yaml value;
 };
 
-// Reads one YAML document of a hostile author. `file` is the name that errors begin with.
-//
-// INVALID_ARGUMENT "file:line: what; remedy" when it is not YAML, is larger than 16 MiB, nests
-// deeper than 32 levels, has more than 500,000 values, repeats a key, has more than one document,
-// or uses anchors and aliases. An empty text is a null value.
+inline constexpr std::size_t kMaxYamlBytes = std::size_t{16} << 20;
+
+// Why a text is not read.
+struct YamlFault {
+  int line = 0;  // 0: the text as a whole
+  std::string what;
+  std::string remedy;
+};
+
+// Reads one YAML document of a hostile author into `root`. A fault when it is not YAML, is larger
+// than kMaxYamlBytes, nests deeper than 64 levels, has more than 1,000,000 values, repeats a key,
+// has more than one document, or uses anchors and aliases; with `text_only` also when it or one of
+// its values is not UTF-8 or has a NUL. An empty text is a null value.
+std::optional<YamlFault> ReadYaml(absl::string_view text, Yaml& root, bool text_only = false);
+
+// The same; INVALID_ARGUMENT "file:line: what; remedy".
 absl::StatusOr<Yaml> ParseYaml(absl::string_view text, absl::string_view file);
 
 // Readers of single values. Errors are INVALID_ARGUMENT "file:line: field: what; remedy".

@@ -20,20 +20,17 @@ Fields::Fields(const FileContext& context, const YamlNode& node, absl::string_vi
           "write `key: value` lines");
     return;
   }
-  for (const YamlNode& key : node.keys) {
-    if (!Knows(known_keys, key.scalar)) {
-      Error(key.line, absl::StrCat("unknown key \"", key.scalar, "\" in a ", what),
-            Suggest(key.scalar, known_keys, "see docs/knowledge.md for the keys"));
+  for (const auto& [key, value] : node.fields) {
+    if (!Knows(known_keys, key)) {
+      Error(value.key_line, absl::StrCat("unknown key \"", key, "\" in a ", what),
+            Suggest(key, known_keys, "see docs/knowledge.md for the keys"));
     }
   }
 }
 
 const YamlNode* Fields::Find(absl::string_view key) const {
-  for (std::size_t i = 0; i < node_.keys.size(); ++i) {
-    if (node_.keys[i].scalar != key) continue;
-    return node_.items[i].kind == YamlNode::Kind::kNull ? nullptr : &node_.items[i];
-  }
-  return nullptr;
+  const YamlNode* const value = node_.Find(key);
+  return value == nullptr || value->kind == YamlNode::Kind::kNull ? nullptr : value;
 }
 
 std::string Fields::Text(absl::string_view key) const {
@@ -95,7 +92,7 @@ void Fields::Texts(absl::string_view key,
     return;
   }
   for (const YamlNode& item : node->items) {
-    if (node->kind == YamlNode::Kind::kSequence && item.kind == YamlNode::Kind::kScalar) {
+    if (node->kind == YamlNode::Kind::kList && item.kind == YamlNode::Kind::kScalar) {
       *out.Add() = item.scalar;
       continue;
     }
@@ -109,7 +106,7 @@ std::vector<const YamlNode*> Fields::Entries(absl::string_view key) const {
   std::vector<const YamlNode*> entries;
   const YamlNode* node = Find(key);
   if (node == nullptr) return entries;
-  if (node->kind != YamlNode::Kind::kSequence) {
+  if (node->kind != YamlNode::Kind::kList) {
     Error(node->line, absl::StrCat("\"", key, "\" is not a list"), "write `- key: value` entries");
     return entries;
   }

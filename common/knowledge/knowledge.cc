@@ -7,6 +7,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/re2_piece.h"
 #include "re2/re2.h"
 
 namespace galen::knowledge {
@@ -99,7 +100,7 @@ const v1::Prompt* Knowledge::FindPrompt(absl::string_view name) const {
 }
 
 const v1::Hardware* Knowledge::FindHardware(absl::string_view product) const {
-  const re2::StringPiece text(product.data(), product.size());
+  const re2::StringPiece text = Piece(product);
   for (int i = 0; i < base_.hardware_size(); ++i) {
     const RE2& pattern = *hardware_patterns_[i];
     if (pattern.ok() && RE2::PartialMatch(text, pattern)) return &base_.hardware(i);

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
+#include "common/base/proto_time.h"
 #include "common/knowledge/lint.h"
 #include "common/knowledge/words.h"
 
@@ -89,10 +90,6 @@ void LintDefault(LintContext& context, const v1::Check& check, const v1::Paramet
     refuse("is none of its choices",
            absl::StrCat("use one of: ", absl::StrJoin(parameter.choices(), ", ")));
   }
-}
-
-absl::Duration ToDuration(const google::protobuf::Duration& duration) {
-  return absl::Seconds(duration.seconds()) + absl::Nanoseconds(duration.nanos());
 }
 
 void LintCheckSense(LintContext& context, const v1::Check& check) {

@@ -36,7 +36,7 @@ void ReadEnvironment(const FileContext& context, const Fields& fields,
   const YamlNode* const environment = fields.Find("environment");
   if (environment == nullptr) return;
   std::vector<absl::string_view> names;
-  for (const YamlNode& key : environment->keys) names.push_back(key.scalar);
+  for (const auto& field : environment->fields) names.push_back(field.name);
   const Fields values(context, *environment, "map of the environment", names);
   for (absl::string_view name : names) words[std::string(name)] = values.Text(name);
 }
@@ -81,7 +81,7 @@ void ReadWhere(const Fields& fields, v1::SignalPattern& signal) {
       signal.add_where(*place);
     }
   };
-  if (where->kind == YamlNode::Kind::kSequence) {
+  if (where->kind == YamlNode::Kind::kList) {
     for (const YamlNode& item : where->items) add(item);
   } else {
     add(*where);
@@ -147,7 +147,7 @@ void ParseHardware(const FileContext& context, const Fields& file, Entries& entr
     hardware.set_reference(fields.Text("reference"));
     if (const YamlNode* facts = fields.Find("facts"); facts != nullptr) {
       std::vector<absl::string_view> names;
-      for (const YamlNode& key : facts->keys) names.push_back(key.scalar);
+      for (const auto& field : facts->fields) names.push_back(field.name);
       const Fields numbers(context, *facts, "list of facts", names);
       for (absl::string_view name : names) {
         const std::optional<double> number = numbers.Number(name);

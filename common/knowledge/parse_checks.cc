@@ -5,6 +5,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "common/base/proto_time.h"
 #include "common/knowledge/parse.h"
 
 namespace galen::knowledge {
@@ -35,9 +36,7 @@ bool ReadDuration(const Fields& fields, absl::string_view key, google::protobuf:
                  "write a duration with its unit: 500ms, 2s, 1m30s");
     return false;
   }
-  const int64_t seconds = absl::IDivDuration(duration, absl::Seconds(1), &duration);
-  out.set_seconds(seconds);
-  out.set_nanos(static_cast<int32_t>(absl::ToInt64Nanoseconds(duration)));
+  out = ToProtoDuration(duration);
   return true;
 }
 

@@ -1,6 +1,5 @@
 #include "common/knowledge/reload.h"
 
-#include <chrono>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -12,39 +11,18 @@ namespace galen::knowledge {
 Reloader::Reloader(ReloadOptions options, const Knowledge& loaded)
     : options_(std::move(options)), digest_(loaded.digest()) {}
 
-Reloader::~Reloader() {
-  {
-    const std::lock_guard lock(mu_);
-    stopping_ = true;
-  }
-  changed_.notify_all();
-  if (thread_.joinable()) thread_.join();
-}
-
 void Reloader::Start() {
-  thread_ = std::thread([this] { Loop(); });
+  task_.emplace(
+      [this] {
+        Look();
+        return options_.poll;
+      },
+      options_.poll);
 }
 
 void Reloader::Reload() {
   wanted_ = true;
-  {
-    const std::lock_guard lock(mu_);
-    woken_ = true;
-  }
-  changed_.notify_all();
-}
-
-void Reloader::Loop() {
-  const auto poll = absl::ToChronoNanoseconds(options_.poll);
-  for (;;) {
-    {
-      std::unique_lock lock(mu_);
-      changed_.wait_for(lock, poll, [this] { return stopping_ || woken_; });
-      if (stopping_) return;
-      woken_ = false;
-    }
-    Look();
-  }
+  if (task_.has_value()) task_->Wake();
 }
 
 void Reloader::Look() {

@@ -2,16 +2,15 @@
 #define COMMON_KNOWLEDGE_RELOAD_H_
 
 #include <atomic>
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
+#include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "common/base/periodic_task.h"
 #include "common/knowledge/knowledge.h"
 
 namespace galen::knowledge {
@@ -34,7 +33,6 @@ class Reloader {
  public:
   // `loaded` is what is in use. Starts no thread.
   Reloader(ReloadOptions options, const Knowledge& loaded);
-  ~Reloader();
   Reloader(const Reloader&) = delete;
   Reloader& operator=(const Reloader&) = delete;
 
@@ -48,7 +46,6 @@ class Reloader {
   void Reload();
 
  private:
-  void Loop();
   void Load();
 
   const ReloadOptions options_;
@@ -56,11 +53,7 @@ class Reloader {
   std::string seen_;     // how the files looked at the last look
   std::string settled_;  // how they looked when last loaded or refused
   std::atomic<bool> wanted_ = false;
-  std::mutex mu_;  // of the two below; galen::Mutex cannot wait until a time
-  std::condition_variable changed_;
-  bool stopping_ = false;
-  bool woken_ = false;
-  std::thread thread_;
+  std::optional<PeriodicTask> task_;
 };
 
 }  // namespace galen::knowledge

@@ -113,7 +113,7 @@ void ParseSwitchedOff(const FileContext& context, const Fields& file, Entries& e
       SetSource(context, name.line, off.source);
       entries.off.push_back(std::move(off));
     };
-    if (names->kind == YamlNode::Kind::kSequence) {
+    if (names->kind == YamlNode::Kind::kList) {
       for (const YamlNode& name : names->items) add(name);
     } else {
       add(*names);

@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
+#include "common/base/proto_time.h"
 #include "common/knowledge/words.h"
 
 namespace galen::knowledge {
@@ -251,8 +252,7 @@ std::string LabelText(const v1::Label& label,
 }
 
 std::string DurationText(const google::protobuf::Duration& duration) {
-  return absl::FormatDuration(absl::Seconds(duration.seconds()) +
-                              absl::Nanoseconds(duration.nanos()));
+  return absl::FormatDuration(ToDuration(duration));
 }
 
 std::string ExecText(const v1::ExecSpec& exec) {

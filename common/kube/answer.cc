@@ -1,7 +1,6 @@
 #include "common/kube/answer.h"
 
 #include "absl/strings/str_cat.h"
-#include "common/base/json_access.h"
 #include "common/base/json_depth.h"
 #include "common/base/retry_hint.h"
 #include "common/base/text.h"
@@ -64,17 +63,6 @@ absl::StatusOr<Json> ParseObject(absl::string_view text) {
   Json object = ParseJson(text, {.depth = kMostNesting, .values = kMostValues});
   if (!object.is_object()) return absl::DataLossError("the answer is not a JSON object");
   return object;
-}
-
-std::string TextAt(const Json& object, std::initializer_list<const char*> path) {
-  const Json* at = &object;
-  for (const char* key : path) {
-    if (!at->is_object()) return "";
-    const auto found = at->find(key);
-    if (found == at->end()) return "";
-    at = &*found;
-  }
-  return at->is_string() ? at->get<std::string>() : "";
 }
 
 absl::Status StatusOfObject(absl::string_view asked, int code, const Json& object,

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "common/base/json_access.h"
 
 namespace galen::kube {
 
@@ -16,9 +17,6 @@ using Json = nlohmann::json;
 
 // An object of the API: DATA_LOSS if it is not a JSON object, or is nested too deeply.
 absl::StatusOr<Json> ParseObject(absl::string_view text);
-
-// The text at a path of keys; "" when there is none.
-std::string TextAt(const Json& object, std::initializer_list<const char*> path);
 
 // Converts an answer that is not a success to a status, with the hint of common/base/retry_hint.h
 // if the server gives one: by a Retry-After header or in its Status object.

@@ -45,7 +45,11 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Make(const Options& options,
                                                      Surroundings surroundings) {
   GALEN_RETURN_IF_ERROR(Check(options));
   if (surroundings.transport == nullptr) {
-    surroundings.transport = std::make_unique<CurlTransport>(options);
+    surroundings.transport =
+        std::make_unique<http::CurlTransport>(http::Options{.server = options.server,
+                                                            .what = "API server",
+                                                            .ca_file = options.ca_file,
+                                                            .connect = options.connect});
   }
   if (!surroundings.now) surroundings.now = &SteadyNow;
   if (!surroundings.chance) surroundings.chance = &AnyChance;
@@ -64,7 +68,7 @@ Client::Client(const Options& options, Surroundings surroundings)
       bucket_(options.requests_per_second, options.burst) {}
 
 absl::Duration Client::PauseBefore(int number, std::optional<absl::Duration> retry_after) const {
-  return llm::Pause(options_.retry, number, retry_after, surroundings_.chance());
+  return http::Pause(options_.retry, number, retry_after, surroundings_.chance());
 }
 
 absl::Status Client::TakeTurn(absl::Time deadline, const Cancellation& cancellation) {
@@ -86,12 +90,12 @@ absl::Status Client::TakeTurn(absl::Time deadline, const Cancellation& cancellat
 }
 
 absl::StatusOr<HttpReply> Client::SendOnce(const HttpRequest& request) {
-  GALEN_ASSIGN_OR_RETURN(const llm::Secret token, token_.Get());
+  GALEN_ASSIGN_OR_RETURN(const http::Secret token, token_.Get());
   absl::StatusOr<HttpReply> reply = surroundings_.transport->Send(request, token);
   if (!reply.ok() || reply->code != 401 || token.empty()) return reply;
   // It may have been exchanged since it was read.
   token_.Refused();
-  GALEN_ASSIGN_OR_RETURN(const llm::Secret now, token_.Get());
+  GALEN_ASSIGN_OR_RETURN(const http::Secret now, token_.Get());
   if (now == token) return reply;
   return surroundings_.transport->Send(request, now);
 }
@@ -231,6 +235,7 @@ absl::Status Client::WatchOnce(const Selection& selection, absl::string_view ver
                                {"labelSelector", selection.labels},
                                {"fieldSelector", selection.fields}});
   request.on_bytes = on_bytes;
+  request.most_bytes = std::numeric_limits<std::size_t>::max();  // a watch goes on for hours
   request.cancellation = call.cancellation;
   request.deadline = surroundings_.now() + call.timeout + kGrace;
   GALEN_RETURN_IF_ERROR(TakeTurn(request.deadline, CancellationOf(call)));

@@ -65,8 +65,8 @@ struct Patch {
 // Requests to the Kubernetes API, limited to the rate in the options. A transient refusal (429,
 // 5xx) is retried, after the server's own delay and a pause that differs from client to client; so
 // is an interrupted request, unless it creates an object, which may have happened. A refused token
-// is read again once. Errors are those of common/kube/answer.h and common/kube/http.h. Thread-safe;
-// calls block.
+// is read again once. Errors are those of common/kube/answer.h and common/http/curl_transport.h.
+// Thread-safe; calls block.
 class Client {
  public:
   static absl::StatusOr<std::unique_ptr<Client>> Make(const Options& options,

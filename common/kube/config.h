@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "common/llm/retry.h"
+#include "common/http/retry.h"
 
 namespace galen::kube {
 
@@ -22,7 +22,7 @@ struct Options {
   double requests_per_second = 5;  // of this client, over time
   double burst = 10;               // at once
   // Requests after the first one, and the pauses before them.
-  llm::RetryPolicy retry = {
+  http::RetryPolicy retry = {
       .most = 3, .base = absl::Milliseconds(500), .longest = absl::Seconds(10)};
 
   std::size_t most_bytes = 16 << 20;        // of one answer

@@ -46,8 +46,8 @@ absl::StatusOr<std::string> Read(int file, const std::string& path) {
 
 }  // namespace
 
-absl::StatusOr<llm::Secret> TokenFile::Get() {
-  if (path_.empty()) return llm::Secret();
+absl::StatusOr<http::Secret> TokenFile::Get() {
+  if (path_.empty()) return http::Secret();
   MutexLock lock(mu_);
   struct stat now = {};
   const int file = open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -68,7 +68,7 @@ absl::StatusOr<llm::Secret> TokenFile::Get() {
     if (!token_.empty()) return token_;
     return text.status();
   }
-  token_ = llm::Secret(*std::move(text));
+  token_ = http::Secret(*std::move(text));
   seen_ = now;
   return token_;
 }

@@ -9,7 +9,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "common/base/mutex.h"
-#include "common/llm/secret.h"
+#include "common/http/secret.h"
 
 namespace galen::kube {
 
@@ -21,7 +21,7 @@ class TokenFile {
 
   // The file's present content; read again only if the file changed. If it is unreadable for a
   // moment, the token read last. FAILED_PRECONDITION if there is none.
-  absl::StatusOr<llm::Secret> Get();
+  absl::StatusOr<http::Secret> Get();
   // Reads the file at the next Get() even if it looks unchanged: the server refused the token.
   void Refused();
 
@@ -29,7 +29,7 @@ class TokenFile {
   const std::string path_;
   Mutex mu_;
   struct stat seen_ ABSL_GUARDED_BY(mu_) = {};
-  llm::Secret token_ ABSL_GUARDED_BY(mu_);
+  http::Secret token_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace galen::kube

@@ -161,7 +161,7 @@ absl::StatusOr<ChatAnswer> ParseChatAnswer(absl::string_view body, bool json) {
   return Checked(std::move(answer), json);
 }
 
-StreamedAnswer::StreamedAnswer(std::size_t most_bytes, OnText on_text, Secret key)
+StreamedAnswer::StreamedAnswer(std::size_t most_bytes, OnText on_text, http::Secret key)
     : most_bytes_(most_bytes),
       on_text_(std::move(on_text)),
       key_(std::move(key)),
@@ -282,7 +282,7 @@ absl::StatusOr<std::vector<std::string>> ParseModels(absl::string_view body) {
   return names;
 }
 
-std::string ErrorText(absl::string_view body, const Secret& key) {
+std::string ErrorText(absl::string_view body, const http::Secret& key) {
   const Json parsed = Parse(body);
   const Json* const error = Find(parsed, "error");
   const std::string* text = nullptr;

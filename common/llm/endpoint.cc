@@ -5,8 +5,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <sstream>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -14,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "common/base/read_file.h"
 #include "common/base/status_macros.h"
 #include "common/llm/settings_reader.h"
 
@@ -242,20 +241,6 @@ absl::Status ReadModels(SettingsReader& root, Endpoint& endpoint) {
   return embedding.NothingElse();
 }
 
-absl::StatusOr<std::string> ReadSmallFile(const std::string& path, std::size_t most) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return absl::NotFoundError(absl::StrCat(path, ": ", std::strerror(errno)));
-  std::string text(most + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (in.bad()) return absl::PermissionDeniedError(absl::StrCat(path, ": cannot be read"));
-  text.resize(static_cast<std::size_t>(in.gcount()));
-  if (text.size() > most) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": is longer than the ", most, " bytes that are read"));
-  }
-  return text;
-}
-
 }  // namespace
 
 absl::string_view NameOf(Structured structured) {
@@ -287,7 +272,7 @@ absl::StatusOr<Endpoint> LoadEndpoint(const std::string& file) {
   return ParseEndpoint(text, file);
 }
 
-absl::StatusOr<Secret> ReadKey(const Endpoint& endpoint) {
+absl::StatusOr<http::Secret> ReadKey(const Endpoint& endpoint) {
   std::string source;
   std::string key;
   if (!endpoint.key_file.empty()) {
@@ -305,7 +290,7 @@ absl::StatusOr<Secret> ReadKey(const Endpoint& endpoint) {
     }
     key = value;
   } else {
-    return Secret();
+    return http::Secret();
   }
   key = std::string(absl::StripAsciiWhitespace(key));
   if (key.empty()) return absl::FailedPreconditionError(absl::StrCat(source, ": holds no key"));
@@ -315,7 +300,7 @@ absl::StatusOr<Secret> ReadKey(const Endpoint& endpoint) {
     return absl::FailedPreconditionError(
         absl::StrCat(source, ": holds more than a key; write the key alone, on one line"));
   }
-  return Secret(std::move(key));
+  return http::Secret(std::move(key));
 }
 
 Settings SettingsFor(const Endpoint& endpoint, absl::string_view purpose) {

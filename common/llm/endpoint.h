@@ -10,10 +10,10 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "common/http/retry.h"
+#include "common/http/secret.h"
 #include "common/llm/circuit.h"
 #include "common/llm/client.h"
-#include "common/llm/retry.h"
-#include "common/llm/secret.h"
 
 namespace galen::llm {
 
@@ -74,7 +74,7 @@ struct Endpoint {
   absl::Duration connect = absl::Seconds(3);      // TLS included
   absl::Duration first_byte = absl::Seconds(15);  // of a streamed answer, since it was asked for
   absl::Duration total = absl::Seconds(30);       // a call with all its retries
-  RetryPolicy retry;
+  http::RetryPolicy retry;
   CircuitPolicy circuit;
   int concurrency = 4;                                // requests at the same time
   absl::Duration hedge_after = absl::ZeroDuration();  // a second request then; 0: never
@@ -98,7 +98,7 @@ absl::StatusOr<Endpoint> LoadEndpoint(const std::string& file);
 
 // The key; empty when the endpoint names none. FAILED_PRECONDITION when the file or the variable is
 // not there, is empty or holds what cannot stand in a header; the message has nothing of the key.
-absl::StatusOr<Secret> ReadKey(const Endpoint& endpoint);
+absl::StatusOr<http::Secret> ReadKey(const Endpoint& endpoint);
 
 // What a question of `purpose` is asked with.
 Settings SettingsFor(const Endpoint& endpoint, absl::string_view purpose);

@@ -10,7 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "common/base/status_macros.h"
-#include "common/llm/retry.h"
+#include "common/base/steady.h"
+#include "common/http/retry.h"
 #include "common/llm/wire.h"
 
 namespace galen::llm {
@@ -21,6 +22,7 @@ constexpr absl::Duration kFairChance = absl::Seconds(1);
 // Of a time limit, what an attempt is sure to have had when it met it: the limit is a call's, and
 // begins before the attempt.
 constexpr double kFairShare = 0.9;
+constexpr char kAccept[] = "application/json, text/event-stream";
 // Of a vector, a component as JSON; more than a model writes.
 constexpr std::size_t kBytesOfComponent = 32;
 
@@ -98,17 +100,26 @@ absl::StatusOr<std::unique_ptr<HttpClient>> HttpClient::Make(const Endpoint& end
   GALEN_RETURN_IF_ERROR(CheckReadable(endpoint.ca_file, "ca_file"));
   GALEN_RETURN_IF_ERROR(CheckReadable(endpoint.certificate_file, "certificate_file"));
   GALEN_RETURN_IF_ERROR(CheckReadable(endpoint.certificate_key_file, "certificate_key_file"));
-  GALEN_ASSIGN_OR_RETURN(Secret key, ReadKey(endpoint));
+  GALEN_ASSIGN_OR_RETURN(http::Secret key, ReadKey(endpoint));
   if (!surroundings.chance) surroundings.chance = RandomChance;
   if (!surroundings.sleep) surroundings.sleep = SleepFor;
   return std::unique_ptr<HttpClient>(
       new HttpClient(endpoint, std::move(key), std::move(surroundings)));
 }
 
-HttpClient::HttpClient(const Endpoint& endpoint, Secret key, Surroundings surroundings)
+HttpClient::HttpClient(const Endpoint& endpoint, http::Secret key, Surroundings surroundings)
     : endpoint_(endpoint),
       surroundings_(std::move(surroundings)),
-      http_(endpoint),
+      transport_({.key_header = endpoint.authorization == Authorization::kBearer
+                                    ? "Authorization: Bearer "
+                                    : "api-key: ",
+                  .ca_file = endpoint.ca_file,
+                  .certificate_file = endpoint.certificate_file,
+                  .certificate_key_file = endpoint.certificate_key_file,
+                  .proxy = endpoint.proxy,
+                  .connect = endpoint.connect,
+                  .most_at_once = endpoint.concurrency,
+                  .most_idle = static_cast<std::size_t>(endpoint.concurrency)}),
       key_(std::move(key)),
       circuit_(endpoint.circuit) {}
 
@@ -116,13 +127,13 @@ Settings HttpClient::SettingsOf(absl::string_view purpose) const {
   return SettingsFor(endpoint_, purpose);
 }
 
-Secret HttpClient::key() const {
+http::Secret HttpClient::key() const {
   const MutexLock lock(mu_);
   return key_;
 }
 
 bool HttpClient::RenewKey() {
-  absl::StatusOr<Secret> read = ReadKey(endpoint_);
+  absl::StatusOr<http::Secret> read = ReadKey(endpoint_);
   if (!read.ok()) return false;
   const MutexLock lock(mu_);
   if (*read == key_) return false;
@@ -181,15 +192,16 @@ void HttpClient::CountUsage(const Usage& usage) {
   health_.usage.completion_tokens += usage.completion_tokens;
 }
 
-absl::Status HttpClient::RunCounted(HttpRequest& request, const CallOptions& options,
-                                    const std::function<absl::Status(HttpReply&)>& take,
+absl::Status HttpClient::RunCounted(http::Request& request, const CallOptions& options,
+                                    const std::function<absl::Status(http::Reply&)>& take,
                                     const std::function<void()>& begin,
                                     const std::function<bool()>& started, Call& call) {
   const Clock& clock = surroundings_.clock != nullptr ? *surroundings_.clock
                                                       : static_cast<const Clock&>(system_clock_);
   const Cancellation& cancellation =
       options.cancellation != nullptr ? *options.cancellation : Cancellation::Never();
-  request.deadline = std::min(options.deadline, absl::Now() + endpoint_.total);
+  const absl::Time deadline = std::min(options.deadline, absl::Now() + endpoint_.total);
+  request.deadline = ToSteady(deadline);
   request.cancellation = options.cancellation;
   const absl::Duration fair_chance =
       kFairShare * std::min({kFairChance, endpoint_.total,
@@ -215,10 +227,11 @@ absl::Status HttpClient::RunCounted(HttpRequest& request, const CallOptions& opt
     }
     begin();
     const absl::Time now = absl::Now();
-    if (request.on_bytes) request.first_byte_by = now + endpoint_.first_byte;
-    const Secret key = this->key();
-    int sent = 0;
-    absl::StatusOr<HttpReply> reply = http_.Send(request, key, sent);
+    if (request.on_bytes) request.first_byte_by = SteadyNow() + endpoint_.first_byte;
+    const http::Secret key = this->key();
+    http::Sent sent;
+    request.sent = &sent;
+    absl::StatusOr<http::Reply> reply = transport_.Send(request, key);
     status = reply.status();
     if (reply.ok()) {
       status = reply->code >= 200 && reply->code < 300
@@ -226,8 +239,8 @@ absl::Status HttpClient::RunCounted(HttpRequest& request, const CallOptions& opt
                    : StatusOfCode(reply->code, ErrorText(reply->body, key));
     }
     call.latency = absl::Now() - now;
-    call.attempts += sent;
-    CountAttempt(status, sent);
+    call.attempts += sent.requests;
+    CountAttempt(status, sent.requests);
     {
       const MutexLock lock(mu_);
       circuit_.Report(*ticket, OutcomeOf(status, call.latency >= fair_chance), clock.Now(),
@@ -239,11 +252,11 @@ absl::Status HttpClient::RunCounted(HttpRequest& request, const CallOptions& opt
       continue;
     }
     // No connection was free: to wait again is to wait for the same.
-    if (!MayPass(status) || sent == 0 || retry >= endpoint_.retry.most) return status;
+    if (!MayPass(status) || sent.requests == 0 || retry >= endpoint_.retry.most) return status;
     ++retry;
     const auto asked = reply.ok() ? reply->retry_after : std::nullopt;
-    const absl::Duration pause = Pause(endpoint_.retry, retry, asked, surroundings_.chance());
-    if (absl::Now() + pause >= request.deadline) {
+    const absl::Duration pause = http::Pause(endpoint_.retry, retry, asked, surroundings_.chance());
+    if (absl::Now() + pause >= deadline) {
       if (!asked.has_value()) return status;
       return absl::Status(status.code(),
                           absl::StrCat(status.message(), ", to be asked again in ",
@@ -257,8 +270,8 @@ absl::Status HttpClient::RunCounted(HttpRequest& request, const CallOptions& opt
   }
 }
 
-absl::Status HttpClient::Run(HttpRequest request, const CallOptions& options,
-                             const std::function<absl::Status(HttpReply&)>& take,
+absl::Status HttpClient::Run(http::Request request, const CallOptions& options,
+                             const std::function<absl::Status(http::Reply&)>& take,
                              const std::function<void()>& begin,
                              const std::function<bool()>& started, Call& call) {
   {
@@ -280,9 +293,12 @@ absl::StatusOr<ChatAnswer> HttpClient::Chat(const ChatRequest& request,
   const bool json = request.schema.has_value();
   absl::StatusOr<std::string> body = ChatBody(endpoint_, request, stream);
   if (!body.ok()) return Named(body.status());
-  HttpRequest http;
-  http.url =
+  http::Request http;
+  http.accept = kAccept;
+  http.target =
       ChatUrl(endpoint_, request.model.empty() ? SettingsOf(request.purpose).model : request.model);
+  http.method = "POST";
+  http.content_type = "application/json";
   http.body = *std::move(body);
   http.most_bytes = endpoint_.most_bytes;
   http.hedge_after = endpoint_.hedge_after;
@@ -322,7 +338,7 @@ absl::StatusOr<ChatAnswer> HttpClient::Chat(const ChatRequest& request,
     document.clear();
     is_document = false;
   };
-  const auto take = [&](HttpReply& reply) -> absl::Status {
+  const auto take = [&](http::Reply& reply) -> absl::Status {
     if (stream && !is_document) {
       if (!streamed.has_value()) return absl::DataLossError("the answer is empty");
       GALEN_ASSIGN_OR_RETURN(answer, std::move(*streamed).Finish(json));
@@ -354,14 +370,17 @@ absl::StatusOr<Embeddings> HttpClient::Embed(const EmbedRequest& request,
   }
   absl::StatusOr<std::string> body = EmbedBody(request, model);
   if (!body.ok()) return Named(body.status());
-  HttpRequest http;
-  http.url = EmbeddingsUrl(endpoint_, model);
+  http::Request http;
+  http.accept = kAccept;
+  http.target = EmbeddingsUrl(endpoint_, model);
+  http.method = "POST";
+  http.content_type = "application/json";
   http.body = *std::move(body);
   constexpr std::size_t kUsualDimensions = 4096;
   http.most_bytes =
       endpoint_.most_bytes + request.texts.size() * kUsualDimensions * kBytesOfComponent;
   Embeddings embeddings;
-  const auto take = [&](HttpReply& reply) -> absl::Status {
+  const auto take = [&](http::Reply& reply) -> absl::Status {
     GALEN_ASSIGN_OR_RETURN(embeddings, ParseEmbeddings(reply.body, request.texts.size()));
     return absl::OkStatus();
   };
@@ -374,11 +393,12 @@ absl::StatusOr<Embeddings> HttpClient::Embed(const EmbedRequest& request,
 }
 
 absl::StatusOr<std::vector<std::string>> HttpClient::Models(const CallOptions& options) {
-  HttpRequest http;
-  http.url = ModelsUrl(endpoint_);
+  http::Request http;
+  http.accept = kAccept;
+  http.target = ModelsUrl(endpoint_);
   http.most_bytes = endpoint_.most_bytes;
   std::vector<std::string> models;
-  const auto take = [&](HttpReply& reply) -> absl::Status {
+  const auto take = [&](http::Reply& reply) -> absl::Status {
     GALEN_ASSIGN_OR_RETURN(models, ParseModels(reply.body));
     return absl::OkStatus();
   };

@@ -12,11 +12,11 @@
 #include "common/base/cancellation.h"
 #include "common/base/clock.h"
 #include "common/base/mutex.h"
+#include "common/http/curl_transport.h"
+#include "common/http/secret.h"
 #include "common/llm/circuit.h"
 #include "common/llm/client.h"
 #include "common/llm/endpoint.h"
-#include "common/llm/http.h"
-#include "common/llm/secret.h"
 
 namespace galen::llm {
 
@@ -49,31 +49,31 @@ class HttpClient final : public LlmClient {
  private:
   struct Call;
 
-  HttpClient(const Endpoint& endpoint, Secret key, Surroundings surroundings);
+  HttpClient(const Endpoint& endpoint, http::Secret key, Surroundings surroundings);
 
   // Sends until `take` has taken a reply, an error is final, or there is no time left. `take` turns
   // a reply with code 2xx into an answer; `started` says that nothing may be sent again.
-  absl::Status Run(HttpRequest request, const CallOptions& options,
-                   const std::function<absl::Status(HttpReply&)>& take,
+  absl::Status Run(http::Request request, const CallOptions& options,
+                   const std::function<absl::Status(http::Reply&)>& take,
                    const std::function<void()>& begin, const std::function<bool()>& started,
                    Call& call);
-  absl::Status RunCounted(HttpRequest& request, const CallOptions& options,
-                          const std::function<absl::Status(HttpReply&)>& take,
+  absl::Status RunCounted(http::Request& request, const CallOptions& options,
+                          const std::function<absl::Status(http::Reply&)>& take,
                           const std::function<void()>& begin, const std::function<bool()>& started,
                           Call& call);
   void CountAttempt(const absl::Status& status, int sent);
   void CountUsage(const Usage& usage);
   // Reads the key anew. True when it is another one.
   bool RenewKey();
-  Secret key() const;
+  http::Secret key() const;
   absl::Status Named(const absl::Status& status) const;
 
   const Endpoint endpoint_;
   const Surroundings surroundings_;
   const SystemClock system_clock_;
-  Http http_;
+  http::CurlTransport transport_;
   mutable Mutex mu_;
-  Secret key_ ABSL_GUARDED_BY(mu_);
+  http::Secret key_ ABSL_GUARDED_BY(mu_);
   Circuit circuit_ ABSL_GUARDED_BY(mu_);
   Health health_ ABSL_GUARDED_BY(mu_);  // without the state of the circuit
 };

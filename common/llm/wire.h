@@ -9,9 +9,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "common/http/secret.h"
 #include "common/llm/client.h"
 #include "common/llm/endpoint.h"
-#include "common/llm/secret.h"
 #include "common/llm/sse.h"
 
 // OpenAI's protocol as text, without a network. Everything that is read is hostile: any bytes give
@@ -39,7 +39,7 @@ class StreamedAnswer {
   using OnText = std::function<bool(absl::string_view piece)>;
 
   // `on_text` may be empty. No answer is longer than `most_bytes`, and no error holds `key`.
-  StreamedAnswer(std::size_t most_bytes, OnText on_text, Secret key = {});
+  StreamedAnswer(std::size_t most_bytes, OnText on_text, http::Secret key = {});
 
   // DATA_LOSS when the stream is none of a chat; UNAVAILABLE when the endpoint tells of an error in
   // it; CANCELLED when on_text returns false. After an error it must not be called again.
@@ -56,7 +56,7 @@ class StreamedAnswer {
 
   const std::size_t most_bytes_;
   const OnText on_text_;
-  const Secret key_;
+  const http::Secret key_;
   SseReader reader_;
   ChatAnswer answer_;
   bool finished_ = false;  // told why it ends
@@ -72,7 +72,7 @@ absl::StatusOr<std::vector<std::string>> ParseModels(absl::string_view body);
 
 // What the body of an error says, clean and at most 200 bytes; "" when it says nothing. OpenAI's
 // form, vLLM's and FastAPI's. Of `key` it holds nothing.
-std::string ErrorText(absl::string_view body, const Secret& key = {});
+std::string ErrorText(absl::string_view body, const http::Secret& key = {});
 
 // `text` without a leading <think> block and without a fence of Markdown around the rest.
 std::string UnwrapJson(absl::string_view text);

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "common/base/text.h"
+#include "common/base/time_text.h"
 
 namespace galen::log {
 namespace {
@@ -21,10 +22,6 @@ absl::string_view NameOf(Level level) {
       return "ERROR";
   }
   return "ERROR";
-}
-
-std::string TimeText(absl::Time time) {
-  return absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", time, absl::UTCTimeZone());
 }
 
 // CleanText() has left no control characters but these two.
@@ -61,7 +58,7 @@ absl::StatusOr<Format> ParseFormat(absl::string_view word, int fd) {
 std::string Render(const Line& line, Format format) {
   std::string text;
   if (format == Format::kText) {
-    text = absl::StrCat(TimeText(line.time), " ", NameOf(line.level), " ", line.service, ": ",
+    text = absl::StrCat(TimeText(line.time, 3), " ", NameOf(line.level), " ", line.service, ": ",
                         OnOneLine(line.message));
     const auto add = [&text](absl::string_view name, absl::string_view value) {
       if (!value.empty()) absl::StrAppend(&text, " ", name, "=", Value(value));
@@ -72,7 +69,7 @@ std::string Render(const Line& line, Format format) {
     return text + "\n";
   }
   text =
-      absl::StrCat("{\"time\":\"", TimeText(line.time), "\",\"level\":\"", NameOf(line.level),
+      absl::StrCat("{\"time\":\"", TimeText(line.time, 3), "\",\"level\":\"", NameOf(line.level),
                    "\",\"service\":", Quoted(line.service), ",\"message\":", Quoted(line.message));
   const auto add = [&text](absl::string_view name, absl::string_view value) {
     if (!value.empty()) absl::StrAppend(&text, ",\"", name, "\":", Quoted(value));

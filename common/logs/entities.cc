@@ -12,6 +12,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "common/base/re2_piece.h"
 
 namespace galen::logs {
 namespace {
@@ -122,7 +123,7 @@ void EntityCollector::AddLine(absl::string_view text, absl::string_view source, 
   std::string value;
   std::string port;
   for (const CompiledForm* form : Forms()) {
-    re2::StringPiece rest(text.data(), text.size());
+    re2::StringPiece rest = Piece(text);
     while (RE2::FindAndConsume(&rest, form->pattern, &value)) {
       if (form->kind == Entity::PCI) value = PciAddress(value);
       if (IsNumber(form->kind)) value = Number(value);
@@ -140,7 +141,7 @@ void EntityCollector::AddLine(absl::string_view text, absl::string_view source, 
               Bytes());
   for (const RE2* pattern : {kIpv4, kIpv6}) {
     const int family = pattern == kIpv4 ? AF_INET : AF_INET6;
-    re2::StringPiece rest(text.data(), text.size());
+    re2::StringPiece rest = Piece(text);
     while (RE2::FindAndConsume(&rest, *pattern, &value, &port)) {
       // The byte that ended this address may be the one that has to stand before the next.
       if (!rest.empty()) rest = re2::StringPiece(rest.data() - 1, rest.size() + 1);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/median.h"
 #include "common/base/status_macros.h"
 #include "common/perfmodel/predict.h"
 
@@ -19,12 +20,6 @@ constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
 constexpr double kLeastLatency = 1e-6;
 // The weight of a model's own steps, relative to one step's worth of all models' steps.
 constexpr double kPrior = 1;
-
-double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
 
 // Values by the factor that they determine, and by the more general one.
 using Told = std::map<std::string, std::vector<double>>;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/proto_time.h"
 #include "common/knowledge/clean_result.h"
 #include "common/series/robust.h"
 
@@ -13,12 +14,6 @@ namespace galen::playbook {
 namespace {
 
 using galen::v1::Course;
-
-void SetTime(absl::Time time, google::protobuf::Timestamp& out) {
-  out.set_seconds(absl::ToUnixSeconds(time));
-  out.set_nanos(static_cast<int>(
-      absl::ToInt64Nanoseconds(time - absl::FromUnixSeconds(absl::ToUnixSeconds(time)))));
-}
 
 }  // namespace
 
@@ -30,11 +25,9 @@ Course CourseOf(const series::Grid& grid, absl::Span<const float> values, absl::
   course.set_role(role);
   const auto most = static_cast<std::size_t>(knowledge::kMaxCourseValues);
   const std::size_t block = std::max<std::size_t>(1, (values.size() + most - 1) / most);
-  SetTime(grid.start, *course.mutable_start_time());
+  *course.mutable_start_time() = ToTimestamp(grid.start);
   const absl::Duration step = static_cast<std::int64_t>(block) * grid.step;
-  course.mutable_step()->set_seconds(absl::ToInt64Seconds(step));
-  course.mutable_step()->set_nanos(
-      static_cast<int>(absl::ToInt64Nanoseconds(step % absl::Seconds(1))));
+  *course.mutable_step() = ToProtoDuration(step);
   for (std::size_t from = 0; from < values.size(); from += block) {
     double sum = 0;
     double known = 0;
@@ -55,8 +48,8 @@ Course ThroughputCourse(const Scene& scene) {
   for (const series::Phase& phase : scene.phases) {
     if (!series::IsKnown(phase.level)) continue;
     Course::Level& level = *course.add_levels();
-    SetTime(scene.grid.At(phase.begin), *level.mutable_start_time());
-    SetTime(scene.grid.At(phase.end), *level.mutable_end_time());
+    *level.mutable_start_time() = ToTimestamp(scene.grid.At(phase.begin));
+    *level.mutable_end_time() = ToTimestamp(scene.grid.At(phase.end));
     level.set_value(static_cast<double>(phase.level));
   }
   return course;

@@ -10,9 +10,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_replace.h"
 #include "absl/time/time.h"
-#include "common/base/text.h"
+#include "common/base/proto_time.h"
+#include "common/plot/svg.h"
 
 namespace galen::plot {
 namespace {
@@ -29,25 +29,16 @@ constexpr double kGap = 30;
 constexpr double kNameLine = 14;
 constexpr std::size_t kMostPanels = 6;
 constexpr std::size_t kMostLines = 6;
-constexpr std::size_t kMaxText = 80;
 // The share of throughput's best level below which it is low.
 constexpr double kLow = 0.96;
 constexpr std::array<absl::string_view, kMostLines> kDashes = {"",        "6 3", "2 2",
                                                                "8 2 2 2", "1 3", "10 4"};
 
-std::string Escaped(absl::string_view text) {
-  return absl::StrReplaceAll(CleanText(text, kMaxText),
-                             {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"\"", "&quot;"}});
-}
-
 double TimeOf(const google::protobuf::Timestamp& time) {
-  return static_cast<double>(time.seconds()) + 1e-9 * static_cast<double>(time.nanos());
+  return absl::ToDoubleSeconds(ToTime(time) - absl::UnixEpoch());
 }
 
-double StepOf(const Course& course) {
-  return static_cast<double>(course.step().seconds()) +
-         1e-9 * static_cast<double>(course.step().nanos());
-}
+double StepOf(const Course& course) { return absl::ToDoubleSeconds(ToDuration(course.step())); }
 
 std::string Number(double value) {
   const double size = std::abs(value);
@@ -126,17 +117,11 @@ class Drawing {
     if (time_.high <= time_.low) time_.high = time_.low + 1;
   }
 
-  std::string Svg() {
+  std::string Draw() {
     double height = kTop;
     for (const Panel& panel : panels_) height += panel.height + kGap;
     height += 14;
-    absl::StrAppend(
-        &out_, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 ", kWidth, " ", height,
-        "\" width=\"", kWidth, "\" height=\"", height,
-        "\" role=\"img\" font-family=\"system-ui, sans-serif\" font-size=\"12\">\n<title>",
-        Escaped(title_), "</title>\n", kStyle, "<rect class=\"ground\" width=\"", kWidth,
-        "\" height=\"", height, "\"/>\n<text class=\"title\" x=\"", kLeft, "\" y=\"22\">",
-        Escaped(title_), "</text>\n");
+    svg_.Text(kLeft, 22, title_, "t", "start", " font-size=\"15\" font-weight=\"600\"");
     DrawShades(height);
     double top = kTop;
     for (const Panel& panel : panels_) {
@@ -144,22 +129,10 @@ class Drawing {
       top += panel.height + kGap;
     }
     DrawTimes(top - kGap);
-    absl::StrAppend(&out_, "</svg>\n");
-    return std::move(out_);
+    return svg_.Finish(kWidth, height, title_);
   }
 
  private:
-  static constexpr absl::string_view kStyle = R"(<style>
-.ground{fill:#ffffff}.title{font-size:15px;font-weight:600}text{fill:#1f2328}.dim{fill:#59636e}
-.frame{stroke:#d1d9e0;fill:none}.line{fill:none;stroke-width:1.6}.peers{stroke:#8b949e;stroke-width:1.4}
-.throughput{stroke:#0969da}.level{stroke:#0550ae;stroke-width:2.4;stroke-dasharray:5 3}.shade{fill:#d1242f;opacity:.09}
-.c0{stroke:#cf222e}.c1{stroke:#953800}.c2{stroke:#8250df}.c3{stroke:#1a7f37}.c4{stroke:#bf3989}.c5{stroke:#4d2d00}
-@media (prefers-color-scheme:dark){.ground{fill:#0d1117}text{fill:#e6edf3}.dim{fill:#9198a1}.frame{stroke:#3d444d}
-.peers{stroke:#7d8590}.throughput{stroke:#4493f8}.level{stroke:#79c0ff}.shade{opacity:.2}
-.c0{stroke:#ff7b72}.c1{stroke:#f0883e}.c2{stroke:#d2a8ff}.c3{stroke:#56d364}.c4{stroke:#f778ba}.c5{stroke:#e3b341}}
-</style>
-)";
-
   double X(double time) const {
     return kLeft + (kWidth - kLeft - kRight) * (time - time_.low) / (time_.high - time_.low);
   }
@@ -175,10 +148,7 @@ class Drawing {
         const double from = X(std::max(time_.low, TimeOf(level.start_time())));
         const double to = X(std::min(time_.high, TimeOf(level.end_time())));
         if (to <= from) continue;
-        absl::StrAppendFormat(&out_,
-                              "<rect class=\"shade\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
-                              "height=\"%.1f\"><title>throughput is low</title></rect>\n",
-                              from, kTop, to - from, height - kTop - kGap - 14);
+        svg_.Rect(from, kTop, to - from, height - kTop - kGap - 14, "shade", "throughput is low");
       }
     }
   }
@@ -193,53 +163,52 @@ class Drawing {
     if (span.low > 0 && span.low < 0.6 * span.high) span.low = 0;
     if (span.high <= span.low) span.high = span.low + std::max(1.0, std::abs(span.low) * 0.1);
     const double room = 0.06 * (span.high - span.low);
-    const double high = span.high + room;
-    const double low = span.low == 0 ? 0 : span.low - room;
-    const auto y = [&](double value) { return top + panel.height * (high - value) / (high - low); };
-    absl::StrAppendFormat(&out_,
-                          "<rect class=\"frame\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
-                          "height=\"%.1f\"/>\n<text x=\"%.1f\" y=\"%.1f\">%s</text>\n",
-                          kLeft, top, kWidth - kLeft - kRight, panel.height, kLeft, top - 5,
-                          panel.unit.empty() ? Escaped(panel.name)
-                                             : Escaped(absl::StrCat(panel.name, ", ", panel.unit)));
+    const Frame frame = {kLeft,
+                         top,
+                         kWidth - kLeft - kRight,
+                         panel.height,
+                         time_.low,
+                         time_.high,
+                         span.low == 0 ? 0 : span.low - room,
+                         span.high + room};
+    svg_.Rect(frame.left, top, frame.width, frame.height, "f");
+    svg_.Text(kLeft, top - 5,
+              panel.unit.empty() ? panel.name : absl::StrCat(panel.name, ", ", panel.unit), "t");
     for (const double value : {span.low, span.high}) {
-      absl::StrAppendFormat(
-          &out_, "<text class=\"dim\" text-anchor=\"end\" x=\"%.1f\" y=\"%.1f\">%s</text>\n",
-          kLeft - 6, y(value) + 4, Number(value));
+      svg_.Text(kLeft - 6, frame.Y(value) + 4, Number(value), "q", "end");
     }
     std::size_t colour = 0;
     double name_at = top + 10;
     for (const Course* line : panel.lines) {
-      std::string kind = "throughput";
+      std::string kind = "n a";
       std::string dash;
       if (line->role() == Course::PEERS) {
-        kind = "peers";
+        kind = "n peers";
       } else if (line->role() != Course::THROUGHPUT) {
-        kind = absl::StrCat("c", colour % kMostLines);
-        dash = std::string(kDashes[colour % kMostLines]);
+        kind = absl::StrCat("n c", colour % kMostLines);
+        if (colour % kMostLines > 0) {
+          dash = absl::StrCat(" stroke-dasharray=\"", kDashes[colour % kMostLines], "\"");
+        }
         ++colour;
       }
-      DrawLine(*line, kind, dash, y);
-      const std::string stroke =
-          dash.empty() ? "" : absl::StrCat(" stroke-dasharray=\"", dash, "\"");
+      DrawLine(*line, kind, dash, frame);
       const double x = kWidth - kRight + 8;
-      absl::StrAppendFormat(&out_,
-                            "<path class=\"line %s\"%s d=\"M%.1f %.1fh18\"/><text x=\"%.1f\" "
-                            "y=\"%.1f\">%s</text>\n",
-                            kind, stroke, x, name_at - 4, x + 24, name_at, Escaped(NameOf(*line)));
+      svg_.Path(absl::StrFormat("M%.1f %.1fh18", x, name_at - 4), kind, dash);
+      svg_.Text(x + 24, name_at, NameOf(*line), "t");
       name_at += kNameLine;
       for (const Course::Level& level : line->levels()) {
         const double from = X(std::max(time_.low, TimeOf(level.start_time())));
         const double to = X(std::min(time_.high, TimeOf(level.end_time())));
         if (to <= from || !std::isfinite(level.value())) continue;
-        absl::StrAppendFormat(&out_, "<path class=\"level\" d=\"M%.1f %.1fH%.1f\"/>\n", from,
-                              std::clamp(y(level.value()), top, top + panel.height), to);
+        svg_.Path(absl::StrFormat("M%.1f %.1fH%.1f", from,
+                                  std::clamp(frame.Y(level.value()), top, frame.bottom()), to),
+                  "level");
       }
     }
   }
 
-  template <typename Y>
-  void DrawLine(const Course& line, absl::string_view kind, absl::string_view dash, const Y& y) {
+  void DrawLine(const Course& line, absl::string_view kind, absl::string_view dash,
+                const Frame& frame) {
     std::string path;
     bool pen = false;  // last: an unknown value leaves a gap
     const double start = TimeOf(line.start_time());
@@ -249,14 +218,11 @@ class Drawing {
         pen = false;
         continue;
       }
-      absl::StrAppendFormat(&path, "%s%.1f %.1f", pen ? "L" : "M", X(start + StepOf(line) * i),
-                            y(value));
+      absl::StrAppendFormat(&path, "%s%.1f %.1f", pen ? "L" : "M",
+                            frame.X(start + StepOf(line) * i), frame.Y(value));
       pen = true;
     }
-    if (path.empty()) return;
-    absl::StrAppend(&out_, "<path class=\"line ", kind, "\"",
-                    dash.empty() ? "" : absl::StrCat(" stroke-dasharray=\"", dash, "\""), " d=\"",
-                    path, "\"/>\n");
+    if (!path.empty()) svg_.Path(path, kind, dash);
   }
 
   void DrawTimes(double bottom) {
@@ -267,18 +233,15 @@ class Drawing {
       const std::string text = absl::FormatTime(
           long_span ? "%m-%d %H:%M" : "%H:%M:%S",
           absl::FromUnixSeconds(static_cast<std::int64_t>(at)), absl::UTCTimeZone());
-      absl::StrAppendFormat(
-          &out_,
-          "<path class=\"frame\" d=\"M%.1f %.1fv5\"/><text class=\"dim\" text-anchor=\"middle\" "
-          "x=\"%.1f\" y=\"%.1f\">%s</text>\n",
-          X(at), bottom, X(at), bottom + 18, i == 0 ? absl::StrCat(text, " UTC") : text);
+      svg_.Line(X(at), bottom, X(at), bottom + 5);
+      svg_.Text(X(at), bottom + 18, i == 0 ? absl::StrCat(text, " UTC") : text, "q", "middle");
     }
   }
 
   const std::vector<Panel> panels_;
   const absl::string_view title_;
   Span time_;
-  std::string out_;
+  Svg svg_;
 };
 
 }  // namespace
@@ -287,7 +250,7 @@ std::string CoursesSvg(const google::protobuf::RepeatedPtrField<Course>& courses
                        absl::string_view title) {
   std::vector<Panel> panels = PanelsOf(courses);
   if (panels.empty()) return "";
-  return Drawing(std::move(panels), title).Svg();
+  return Drawing(std::move(panels), title).Draw();
 }
 
 }  // namespace galen::plot

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/base/re2_piece.h"
 #include "common/base/status_macros.h"
 #include "common/host/knowledge_file.h"
 #include "common/host/yaml.h"
@@ -137,7 +138,7 @@ absl::StatusOr<Families> Families::Load(const std::vector<std::string>& director
 }
 
 std::size_t Families::IndexOf(absl::string_view kernel) const {
-  const re2::StringPiece name(kernel.data(), kernel.size());
+  const re2::StringPiece name = Piece(kernel);
   for (std::size_t i = 0; i < compiled_.size(); ++i) {
     if (RE2::PartialMatch(name, *compiled_[i])) return i;
   }

@@ -8,12 +8,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_replace.h"
-#include "common/base/text.h"
+#include "common/plot/svg.h"
 
 namespace galen::profile {
 namespace {
 
+constexpr char kTitle[] = "Where a step's time goes";
 constexpr double kWidth = 1000;
 constexpr double kLeft = 150;   // names of rows
 constexpr double kRight = 220;  // what stands behind them
@@ -37,11 +37,6 @@ constexpr std::array<Part, 5> kParts = {{
     {"idle", "#656d76", &Split::idle},
 }};
 constexpr const char* kKindColours[] = {"#1a7f5a", "#b35309", "#6f42c1"};
-
-std::string Escape(absl::string_view text) {
-  return absl::StrReplaceAll(CleanText(text, 256),
-                             {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"\"", "&quot;"}});
-}
 
 std::string Cut(absl::string_view text, std::size_t letters) {
   return text.size() <= letters ? std::string(text)
@@ -67,38 +62,20 @@ class Drawing {
       }
     }
     if (drawn == nullptr) return "";
-    Title(24, "Where a step's time goes");
+    Title(24, kTitle);
     Legend();
     Bars(job);
     Timeline(*drawn, who);
-    return absl::StrCat(
-        absl::StrFormat("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "
-                        "viewBox=\"0 0 %.0f %.0f\" font-family=\"DejaVu Sans, Helvetica, Arial, "
-                        "sans-serif\" font-size=\"13\" role=\"img\">\n",
-                        kWidth, y_ + 12, kWidth, y_ + 12),
-        "<title>Where a step's time goes</title>\n"
-        "<style>.p{fill:#ffffff}.t{fill:#1f2328}.q{fill:#57606a}.g{fill:#eaeef2}.l{stroke:#d0d7de}"
-        "@media (prefers-color-scheme: dark){.p{fill:#0d1117}.t{fill:#e6edf3}.q{fill:#9198a1}"
-        ".g{fill:#21262d}.l{stroke:#30363d}}</style>\n",
-        "<rect class=\"p\" width=\"100%\" height=\"100%\" rx=\"8\"/>\n", body_, "</svg>\n");
+    return svg_.Finish(kWidth, y_ + 12, kTitle);
   }
 
  private:
-  void Text(double x, double y, absl::string_view text, const char* type,
-            const char* anchor = "start", const char* more = "") {
-    absl::StrAppendFormat(
-        &body_, "<text class=\"%s\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\"%s>%s</text>\n", type,
-        x, y, anchor, more, Escape(text));
-  }
-
   void Box(double x, double y, double width, double height, absl::string_view colour) {
-    absl::StrAppendFormat(
-        &body_, "<rect x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" height=\"%.1f\" fill=\"%s\"/>\n", x, y,
-        width, height, colour);
+    svg_.Rect(x, y, width, height, "", "", absl::StrCat(" fill=\"", colour, "\""));
   }
 
   void Title(double y, absl::string_view text) {
-    Text(16, y, text, "t", "start", " font-size=\"16\" font-weight=\"bold\"");
+    svg_.Text(16, y, text, "t", "start", " font-size=\"16\" font-weight=\"bold\"");
     y_ = y + 14;
   }
 
@@ -106,8 +83,8 @@ class Drawing {
     double x = 16;
     for (const Part& part : kParts) {
       Box(x, y_, 12, 12, part.colour);
-      Text(x + 17, y_ + 11, part.name, "q");
-      x += 40 + 7.2 * static_cast<double>(std::string(part.name).size());
+      svg_.Text(x + 17, y_ + 11, part.name, "q");
+      x += 40 + plot::Svg::WidthOf(part.name);
     }
     y_ += 26;
   }
@@ -117,13 +94,13 @@ class Drawing {
     for (std::size_t i = 0; i < job.ranks.ranks.size(); ++i) {
       const RankTimes& rank = job.ranks.ranks[i];
       if (rows == kMostRows) {
-        Text(16, y_ + 13, absl::StrCat(job.ranks.ranks.size() - rows, " more"), "q");
+        svg_.Text(16, y_ + 13, absl::StrCat(job.ranks.ranks.size() - rows, " more"), "q");
         y_ += kRow;
         break;
       }
       ++rows;
       const DeviceReport& device = job.traces[rank.trace].devices[rank.device];
-      Text(16, y_ + 13, Cut(rank.who, kNameLetters), "t");
+      svg_.Text(16, y_ + 13, Cut(rank.who, kNameLetters), "t");
       Bar(device.total);
       const std::string behind =
           absl::StrCat(Milliseconds(rank.wall * 1e9), device.marked ? " a step" : " in all",
@@ -133,7 +110,7 @@ class Drawing {
                                              100.0 * static_cast<double>(device.total.Hidden()) /
                                                  static_cast<double>(device.total.communication))
                            : "");
-      Text(kWidth - kRight + 10, y_ + 13, behind, "q");
+      svg_.Text(kWidth - kRight + 10, y_ + 13, behind, "q");
       y_ += kRow;
     }
     y_ += 10;
@@ -148,8 +125,8 @@ class Drawing {
       if (width <= 0) continue;
       Box(x, y_, width, kBar, part.colour);
       if (width >= 44) {
-        Text(x + width / 2, y_ + 13.5, absl::StrFormat("%.0f %%", 100 * share), "w", "middle",
-             " fill=\"#ffffff\" font-size=\"12\"");
+        svg_.Text(x + width / 2, y_ + 13.5, absl::StrFormat("%.0f %%", 100 * share), "w", "middle",
+                  " fill=\"#ffffff\" font-size=\"12\"");
       }
       x += width;
     }
@@ -165,11 +142,9 @@ class Drawing {
       return kLeft + kRoom * static_cast<double>(time - step.when.begin) / length;
     };
     const auto row = [&](absl::string_view name, absl::string_view behind) {
-      Text(16, y_ + 13, Cut(name, kNameLetters), "t");
-      absl::StrAppendFormat(
-          &body_, "<rect class=\"g\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>\n",
-          kLeft, y_, kRoom, kBar);
-      Text(kWidth - kRight + 10, y_ + 13, behind, "q");
+      svg_.Text(16, y_ + 13, Cut(name, kNameLetters), "t");
+      svg_.Rect(kLeft, y_, kRoom, kBar, "g");
+      svg_.Text(kWidth - kRight + 10, y_ + 13, behind, "q");
     };
     row("host", "launches, waits, prepares");
     for (const Interval& one : step.host) {
@@ -187,8 +162,8 @@ class Drawing {
     }
     Axis(length);
     if (step.more_streams > 0) {
-      Text(16, y_ + 13, absl::StrCat(step.more_streams, " more streams, less busy, are not drawn"),
-           "q");
+      svg_.Text(16, y_ + 13,
+                absl::StrCat(step.more_streams, " more streams, less busy, are not drawn"), "q");
       y_ += kRow;
     }
   }
@@ -197,19 +172,17 @@ class Drawing {
     constexpr int kTicks = 5;
     for (int i = 0; i <= kTicks; ++i) {
       const double x = kLeft + kRoom * i / kTicks;
-      absl::StrAppendFormat(&body_,
-                            "<line class=\"l\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n",
-                            x, y_ - 6, x, y_);
-      Text(x, y_ + 13, Milliseconds(length * i / kTicks), "q",
-           i == 0        ? "start"
-           : i == kTicks ? "end"
-                         : "middle",
-           " font-size=\"11\"");
+      svg_.Line(x, y_ - 6, x, y_);
+      svg_.Text(x, y_ + 13, Milliseconds(length * i / kTicks), "q",
+                i == 0        ? "start"
+                : i == kTicks ? "end"
+                              : "middle",
+                " font-size=\"11\"");
     }
     y_ += kRow;
   }
 
-  std::string body_;
+  plot::Svg svg_;
   double y_ = 0;
 };
 

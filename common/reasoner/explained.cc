@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "absl/time/time.h"
+#include "common/base/proto_time.h"
 
 namespace galen::reasoner {
 namespace {
@@ -14,8 +15,7 @@ using knowledge::v1::Label;
 
 std::optional<absl::Time> TimeOf(const Finding& finding) {
   if (!finding.has_event_value() || !finding.event_value().has_time()) return std::nullopt;
-  const auto& time = finding.event_value().time();
-  return absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos());
+  return ToTime(finding.event_value().time());
 }
 
 bool ConfirmsBy(const Label& leaf, const Finding& finding, const galen::v1::CheckResult& result) {

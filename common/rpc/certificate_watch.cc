@@ -69,17 +69,17 @@ absl::StatusOr<std::unique_ptr<CertificateWatch>> CertificateWatch::Start(Option
   const std::string identity = PathOf(watch->identity_);
   watch->provider_ = std::make_shared<grpc::experimental::FileWatcherCertificateProvider>(
       identity, identity, PathOf(watch->roots_), kProviderLooksEverySeconds);
-  watch->thread_ = std::thread([raw = watch.get()] { raw->Loop(); });
+  watch->task_.emplace(
+      [raw = watch.get()] {
+        raw->Look();
+        return raw->options_.poll;
+      },
+      used.poll);
   return watch;
 }
 
 CertificateWatch::~CertificateWatch() {
-  {
-    const std::lock_guard lock(mu_);
-    stopping_ = true;
-  }
-  changed_.notify_all();
-  if (thread_.joinable()) thread_.join();
+  task_.reset();
   provider_.reset();
   if (identity_ >= 0) close(identity_);
   if (roots_ >= 0) close(roots_);
@@ -92,17 +92,6 @@ absl::Status CertificateWatch::Take(const security::Credentials& credentials) {
   GALEN_RETURN_IF_ERROR(
       Stage(absl::StrCat(credentials.key, "\n", credentials.certificate), version_, identity_));
   return options_.use ? options_.use(credentials) : absl::OkStatus();
-}
-
-void CertificateWatch::Loop() {
-  const auto poll = absl::ToChronoNanoseconds(options_.poll);
-  for (;;) {
-    {
-      std::unique_lock lock(mu_);
-      if (changed_.wait_for(lock, poll, [this] { return stopping_; })) return;
-    }
-    Look();
-  }
 }
 
 void CertificateWatch::Look() {

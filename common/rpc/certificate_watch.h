@@ -3,16 +3,15 @@
 
 #include <grpcpp/security/tls_certificate_provider.h>
 
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
+#include <optional>
 #include <string>
-#include <thread>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "common/base/periodic_task.h"
 #include "common/security/certificates/credentials.h"
 
 namespace galen::rpc {
@@ -54,7 +53,6 @@ class CertificateWatch {
  private:
   explicit CertificateWatch(Options options) : options_(std::move(options)) {}
   absl::Status Take(const security::Credentials& credentials);
-  void Loop();
   void Look();
 
   const Options options_;
@@ -64,10 +62,7 @@ class CertificateWatch {
   std::string seen_;     // how the files looked when last taken or refused
   std::string pending_;  // how they looked at the last look that found them unsound
   std::shared_ptr<grpc::experimental::CertificateProviderInterface> provider_;
-  std::mutex mu_;  // galen::Mutex cannot wait until a time
-  std::condition_variable changed_;
-  bool stopping_ = false;
-  std::thread thread_;
+  std::optional<PeriodicTask> task_;
 };
 
 }  // namespace galen::rpc

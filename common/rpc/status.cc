@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/cord.h"
+#include "common/base/proto_time.h"
 #include "common/base/retry_hint.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
@@ -30,10 +31,7 @@ grpc::Status ToGrpcStatus(const absl::Status& status) {
   wire.add_details()->PackFrom(info);
   if (const auto wait = RetryAfter(status)) {
     google::rpc::RetryInfo retry;
-    const std::int64_t seconds = absl::ToInt64Seconds(*wait);
-    retry.mutable_retry_delay()->set_seconds(seconds);
-    retry.mutable_retry_delay()->set_nanos(
-        static_cast<std::int32_t>(absl::ToInt64Nanoseconds(*wait - absl::Seconds(seconds))));
+    *retry.mutable_retry_delay() = ToProtoDuration(*wait);
     wire.add_details()->PackFrom(retry);
   }
   return {static_cast<grpc::StatusCode>(status.code()), std::string(status.message()),
@@ -52,9 +50,7 @@ absl::Status FromGrpcStatus(const grpc::Status& status) {
       }
       google::rpc::RetryInfo retry;
       if (detail.UnpackTo(&retry)) {
-        result =
-            WithRetryAfter(std::move(result), absl::Seconds(retry.retry_delay().seconds()) +
-                                                  absl::Nanoseconds(retry.retry_delay().nanos()));
+        result = WithRetryAfter(std::move(result), ToDuration(retry.retry_delay()));
       }
     }
   }

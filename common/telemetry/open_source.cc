@@ -1,13 +1,12 @@
 #include "common/telemetry/open_source.h"
 
-#include <fstream>
-#include <sstream>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "common/base/read_file.h"
 #include "common/base/status_macros.h"
 #include "common/telemetry/prometheus_client.h"
 #include "common/telemetry/stored_tsdb.h"
@@ -17,22 +16,21 @@ namespace {
 
 absl::Status ReadKey(const std::string& file, PrometheusOptions& options) {
   if (file.empty()) return absl::OkStatus();
-  std::ifstream in(file, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (!in)
-    return absl::NotFoundError(absl::StrCat("--prometheus key file ", file, ": cannot be read"));
-  const std::string all = text.str();
-  absl::string_view key = absl::StripAsciiWhitespace(all);
+  const absl::StatusOr<std::string> text = ReadSmallFile(file);
+  if (!text.ok()) {
+    return absl::Status(text.status().code(),
+                        absl::StrCat("--prometheus key file ", text.status().message()));
+  }
+  absl::string_view key = absl::StripAsciiWhitespace(*text);
   for (const absl::string_view scheme : {"Bearer ", "Basic "}) {
     if (absl::ConsumePrefix(&key, scheme)) {
-      options.http.scheme = std::string(absl::StripTrailingAsciiWhitespace(scheme));
+      options.http.key_header = absl::StrCat("Authorization: ", scheme);
     }
   }
   if (key.empty()) {
     return absl::InvalidArgumentError(absl::StrCat("--prometheus key file ", file, ": is empty"));
   }
-  options.key = llm::Secret(std::string(key));
+  options.key = http::Secret(std::string(key));
   return absl::OkStatus();
 }
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "common/http/curl_transport.h"
-#include "common/llm/secret.h"
+#include "common/http/secret.h"
 #include "common/telemetry/prometheus_answer.h"
 #include "common/telemetry/source.h"
 
@@ -17,7 +17,7 @@ struct PrometheusOptions {
   // "https://prometheus:9090", with a path for those that have a prefix
   // ("http://mimir/prometheus").
   http::Options http;
-  llm::Secret key;  // as http.scheme says: a bearer's token, or base64 of name:password
+  http::Secret key;  // as http.key_header says: a bearer's token, or base64 of name:password
   // A call without a deadline gets this one.
   absl::Duration most_time = absl::Seconds(30);
 };

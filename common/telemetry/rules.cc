@@ -4,16 +4,15 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
-#include <fstream>
 #include <iterator>
-#include <sstream>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/base/re2_piece.h"
+#include "common/base/read_file.h"
 #include "common/base/status_macros.h"
 #include "common/host/yaml.h"
 #include "common/telemetry/selector.h"
@@ -21,7 +20,6 @@
 namespace galen::telemetry {
 namespace {
 
-constexpr std::size_t kMostFile = 1 << 20;
 constexpr char kFile[] = "telemetry/sources.yaml";
 constexpr std::array<absl::string_view, 6> kFields = {"node", "device", "port",
                                                       "uuid", "rank",   "job"};
@@ -262,20 +260,6 @@ absl::Status PutOnTop(Rules more, absl::string_view file, Rules& rules) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> ReadFile(const std::string& path) {
-  std::error_code error;
-  const auto size = std::filesystem::file_size(path, error);
-  if (error) return absl::NotFoundError(path);
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  if (size <= kMostFile) text << in.rdbuf();
-  if (!in || size > kMostFile) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": cannot be read, or has more than ", kMostFile, " bytes"));
-  }
-  return text.str();
-}
-
 }  // namespace
 
 std::string WithoutPort(const std::string& value) {
@@ -347,7 +331,7 @@ Place Rules::PlaceOf(const Labels& labels) const {
 }
 
 const Waiver* Rules::WaiverOf(absl::string_view metric) const {
-  const re2::StringPiece text(metric.data(), metric.size());
+  const re2::StringPiece text = Piece(metric);
   for (const Waiver& waiver : waived) {
     if (re2::RE2::FullMatch(text, *waiver.pattern)) return &waiver;
   }
@@ -407,7 +391,7 @@ absl::StatusOr<Rules> LoadRules(const std::vector<std::string>& directories) {
   bool any = false;
   for (const std::string& directory : directories) {
     const std::string path = absl::StrCat(directory, "/", kFile);
-    const absl::StatusOr<std::string> text = ReadFile(path);
+    const absl::StatusOr<std::string> text = ReadSmallFile(path);
     if (absl::IsNotFound(text.status())) continue;
     GALEN_RETURN_IF_ERROR(text.status());
     GALEN_ASSIGN_OR_RETURN(Rules more, ParseRules(*text, path));

@@ -2,15 +2,14 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/json_access.h"
+#include "common/base/read_file.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 
@@ -37,13 +36,9 @@ absl::Status MakeFolder(const std::string& path) {
 
 // The times that a block's meta.json names; false: it is none.
 bool ReadTimes(const std::string& path, absl::Time& first, absl::Time& last) {
-  std::error_code error;
-  const auto size = fs::file_size(path, error);
-  if (error || size > kMostMeta) return false;
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  const auto meta = ParseJson(text.str());
+  const absl::StatusOr<std::string> text = ReadSmallFile(path, kMostMeta);
+  if (!text.ok()) return false;
+  const auto meta = ParseJson(*text);
   if (!meta.is_object() || !meta.contains("minTime") || !meta.contains("maxTime")) return false;
   if (!meta["minTime"].is_number_integer() || !meta["maxTime"].is_number_integer()) return false;
   first = absl::FromUnixMillis(meta["minTime"].get<std::int64_t>());

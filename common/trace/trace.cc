@@ -9,6 +9,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/strip.h"
+#include "common/base/names.h"
 
 namespace galen::trace {
 namespace {
@@ -16,7 +17,6 @@ namespace {
 constexpr std::uint8_t kRecorded = 1;
 constexpr std::size_t kLength = 55;  // of version 00
 constexpr std::size_t kMostLength = 512;
-constexpr std::size_t kMostSegment = 63;
 
 thread_local Work current;
 
@@ -75,13 +75,6 @@ void AppendHex(const std::array<std::uint8_t, n>& bytes, std::string& text) {
     text += kDigits[byte >> 4];
     text += kDigits[byte & 15];
   }
-}
-
-bool IsSegment(absl::string_view text) {
-  return !text.empty() && text.size() <= kMostSegment &&
-         std::all_of(text.begin(), text.end(), [](char c) {
-           return absl::ascii_islower(c) || absl::ascii_isdigit(c) || c == '-';
-         });
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
+#include "common/base/proto_time.h"
 #include "common/base/status_macros.h"
 #include "services/advisor/convert.h"
 
@@ -36,12 +37,6 @@ absl::Status CheckJob(const std::string& job) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError("job: is tenants/{tenant}/jobs/{job}, of at most 512 bytes");
-}
-
-google::protobuf::Timestamp Stamp(absl::Time time) {
-  google::protobuf::Timestamp stamp;
-  stamp.set_seconds(absl::ToUnixSeconds(time));
-  return stamp;
 }
 
 std::size_t BytesOfRevoked(const v1::PatternSet& set) {
@@ -234,7 +229,7 @@ absl::Status Advisor::LearnLocked() {
   origin.set_first_position(first_);
   origin.set_last_position(position_);
   origin.set_runs(learned_.runs);
-  *origin.mutable_learned_at() = Stamp(clock_.Now());
+  *origin.mutable_learned_at() = ToTimestamp(clock_.Now());
   origin.set_false_discovery_rate(learned_.q);
   std::size_t room = kMostPatternBytes;
   for (v1::Pattern& pattern : PatternsOf(learned_, model_book_->signs)) {
@@ -447,7 +442,7 @@ absl::StatusOr<v1::Pattern> Advisor::Revoke(const v1::RevokePatternRequest& requ
     v1::Pattern::Revocation& revoked = (*set.mutable_revoked())[request.id()];
     revoked.set_by(request.by());
     revoked.set_why(request.why());
-    *revoked.mutable_at() = Stamp(clock_.Now());
+    *revoked.mutable_at() = ToTimestamp(clock_.Now());
     if (BytesOfRevoked(set) > kMostRevokedBytes) {
       return absl::ResourceExhaustedError(
           absl::StrCat("revoked patterns have more than ", kMostRevokedBytes >> 10,

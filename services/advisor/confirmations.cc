@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/proto_time.h"
 #include "common/base/status_macros.h"
 #include "common/digest/sha256.h"
 #include "galen/advisor/v1/advisor.pb.h"
@@ -51,15 +52,11 @@ Stage StageOf(Kept::Stage stage) {
   }
 }
 
-absl::Time SinceOf(const Kept& kept) {
-  return absl::FromUnixSeconds(kept.since().seconds()) + absl::Nanoseconds(kept.since().nanos());
-}
-
 Confirmation ConfirmationOf(const Kept& kept) {
   Confirmation confirmation;
   confirmation.stage = StageOf(kept.stage());
   confirmation.check = kept.check();
-  confirmation.since = SinceOf(kept);
+  confirmation.since = ToTime(kept.since());
   confirmation.probability = kept.probability();
   return confirmation;
 }
@@ -67,10 +64,7 @@ Confirmation ConfirmationOf(const Kept& kept) {
 void Put(const Confirmation& confirmation, Kept& kept) {
   kept.set_stage(StageOf(confirmation.stage));
   kept.set_check(confirmation.check);
-  const std::int64_t seconds = absl::ToUnixSeconds(confirmation.since);
-  kept.mutable_since()->set_seconds(seconds);
-  kept.mutable_since()->set_nanos(static_cast<std::int32_t>(
-      absl::ToInt64Nanoseconds(confirmation.since - absl::FromUnixSeconds(seconds))));
+  *kept.mutable_since() = ToTimestamp(confirmation.since);
   kept.set_probability(confirmation.probability);
 }
 
@@ -101,11 +95,11 @@ absl::Status Confirmations::Change(const std::string& job,
     if (it != jobs.end()) jobs.erase(it);
     const absl::Time oldest = clock_.Now() - kKeep;
     jobs.erase(std::remove_if(jobs.begin(), jobs.end(),
-                              [&](const Kept& kept) { return SinceOf(kept) < oldest; }),
+                              [&](const Kept& kept) { return ToTime(kept.since()) < oldest; }),
                jobs.end());
     while (jobs.size() >= static_cast<int>(most_of_a_bucket_)) {
       jobs.erase(std::min_element(jobs.begin(), jobs.end(), [](const Kept& a, const Kept& b) {
-        return SinceOf(a) < SinceOf(b);
+        return ToTime(a.since()) < ToTime(b.since());
       }));
     }
     Kept& kept = *jobs.Add();

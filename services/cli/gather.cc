@@ -17,6 +17,7 @@
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "common/base/proto_time.h"
 #include "common/base/status_macros.h"
 #include "common/host/edit.h"
 #include "common/intake/evidence.h"
@@ -176,7 +177,7 @@ absl::Status ReadTime(absl::string_view flag, absl::string_view text,
     return absl::InvalidArgumentError(
         absl::StrCat(flag, " \"", text, "\": is not a time as 2026-03-04T05:06:07Z"));
   }
-  out.set_seconds(absl::ToUnixSeconds(time));
+  out = ToTimestamp(time);
   return absl::OkStatus();
 }
 

@@ -9,6 +9,7 @@
 #include "common/base/clock.h"
 #include "common/base/current.h"
 #include "common/base/executor.h"
+#include "common/base/proto_time.h"
 #include "common/base/status_macros.h"
 #include "common/curation/confirmed.h"
 #include "common/curation/proposal_store.h"
@@ -230,11 +231,9 @@ struct LocalMesh::Parts {
         // Without a free thread it is read when the first check asks.
         static_cast<void>(pool.TrySchedule([&node, path, bundle] {
           const v1::Incident& incident = bundle->incident();
-          node.executor.ReadAhead(path, bundle->nodes().front(),
-                                  incident.has_end_time()
-                                      ? absl::FromUnixSeconds(incident.end_time().seconds()) +
-                                            absl::Nanoseconds(incident.end_time().nanos())
-                                      : absl::InfiniteFuture());
+          node.executor.ReadAhead(
+              path, bundle->nodes().front(),
+              incident.has_end_time() ? ToTime(incident.end_time()) : absl::InfiniteFuture());
         }));
       }
       return bundle->nodes();

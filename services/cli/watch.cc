@@ -16,6 +16,8 @@
 #include "absl/time/time.h"
 #include "common/base/clock.h"
 #include "common/base/mutex.h"
+#include "common/base/proto_time.h"
+#include "common/base/time_text.h"
 #include "common/clients/grpc_clients.h"
 #include "common/knowledge/load.h"
 #include "common/knowledge/rules.h"
@@ -91,10 +93,7 @@ class Interrupt {
 };
 
 std::string TimeOf(const execution::v1::NodeEvent& event) {
-  const google::protobuf::Timestamp& proto =
-      event.has_noticed_at() ? event.noticed_at() : event.received_at();
-  const absl::Time time = absl::FromUnixSeconds(proto.seconds()) + absl::Nanoseconds(proto.nanos());
-  return absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", time, absl::UTCTimeZone());
+  return TimeText(ToTime(event.has_noticed_at() ? event.noticed_at() : event.received_at()), 3);
 }
 
 void Print(const execution::v1::NodeEvent& event, bool json, Console& console) {

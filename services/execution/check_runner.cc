@@ -10,12 +10,12 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/base/proto_time.h"
 #include "common/base/status_macros.h"
 #include "common/security/identity.h"
 #include "services/execution/ask_nodes.h"
 #include "services/execution/fan_out.h"
 #include "services/execution/pair_sweep.h"
-#include "services/execution/times.h"
 #include "services/execution/variant.h"
 
 namespace galen::execution {
@@ -27,14 +27,10 @@ constexpr char kHistory[] = "history";
 
 using galen::v1::CheckResult;
 
-absl::Duration DurationOf(const google::protobuf::Duration& duration) {
-  return absl::Seconds(duration.seconds()) + absl::Nanoseconds(duration.nanos());
-}
-
 // What the check may take beyond what every check may.
 absl::Duration TimeLimit(const knowledge::v1::Check& check) {
-  return check.has_time_limit() ? DurationOf(check.time_limit())
-                                : DurationOf(check.exec().time_limit());
+  return check.has_time_limit() ? ToDuration(check.time_limit())
+                                : ToDuration(check.exec().time_limit());
 }
 
 // Those of `checks` that are of this kind.
@@ -86,8 +82,8 @@ absl::StatusOr<v1::ResolveNodesResponse> CheckRunner::FindNodes(
         options_.telemetry != nullptr) {
       // Without executors there still are numbers of machines.
       playbook::Times window;
-      if (request.has_start_time()) window.start = TimeOf(request.start_time());
-      if (request.has_end_time()) window.end = TimeOf(request.end_time());
+      if (request.has_start_time()) window.start = ToTime(request.start_time());
+      if (request.has_end_time()) window.end = ToTime(request.end_time());
       std::vector<std::string> measured = options_.telemetry->LiveNodes(window);
       if (!measured.empty()) known = std::move(measured);
     }

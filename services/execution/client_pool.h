@@ -2,13 +2,12 @@
 #define SERVICES_EXECUTION_CLIENT_POOL_H_
 
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <functional>
 #include <iterator>
 #include <list>
 #include <memory>
-#include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -18,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/base/mutex.h"
+#include "common/base/periodic_task.h"
 #include "common/base/steady.h"
 
 namespace galen::execution {
@@ -45,17 +45,17 @@ class ClientPool {
 
   ClientPool(Make make, Options options) : make_(std::move(make)), options_(options) {
     if (options_.look > absl::ZeroDuration()) {
-      tending_ = std::thread([this] { Loop(); });
+      tending_.emplace(
+          [this] {
+            Tend(SteadyNow());
+            return options_.look;
+          },
+          options_.look);
     }
   }
   // Waits a while for calls in flight, which must have been cancelled.
   ~ClientPool() {
-    {
-      const std::lock_guard<std::mutex> lock(stop_mu_);
-      stopping_ = true;
-      stop_.notify_all();
-    }
-    if (tending_.joinable()) tending_.join();
+    tending_.reset();
     MutexLock lock(mu_);
     for (Entry& entry : entries_) retired_.push_back({std::move(entry.client), SteadyNow()});
     for (Retired& retired : retired_) {
@@ -159,16 +159,6 @@ class ClientPool {
     }
   }
 
-  void Loop() {
-    std::unique_lock<std::mutex> lock(stop_mu_);
-    while (!stop_.wait_for(lock, absl::ToChronoMilliseconds(options_.look),
-                           [this] { return stopping_; })) {
-      lock.unlock();
-      Tend(SteadyNow());
-      lock.lock();
-    }
-  }
-
   const Make make_;
   const Options options_;
   mutable Mutex mu_;
@@ -178,10 +168,7 @@ class ClientPool {
       ABSL_GUARDED_BY(mu_);
   std::list<Retired> retired_ ABSL_GUARDED_BY(mu_);
 
-  std::mutex stop_mu_;
-  std::condition_variable stop_;
-  bool stopping_ = false;
-  std::thread tending_;
+  std::optional<PeriodicTask> tending_;
 };
 
 }  // namespace galen::execution

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/median.h"
 #include "common/knowledge/limits.h"
 #include "common/knowledge/rules.h"
 
@@ -48,12 +49,6 @@ std::optional<double> NumberOf(const Finding& finding) {
   if (finding.has_double_value()) return finding.double_value();
   if (finding.has_int_value()) return static_cast<double>(finding.int_value());
   return std::nullopt;
-}
-
-double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
 Finding& Add(CheckResult& result, const Check& spec, const std::string& name,

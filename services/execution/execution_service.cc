@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "common/base/proto_time.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/rpc/authorizer.h"
@@ -219,10 +220,8 @@ grpc::ServerUnaryReactor* ExecutionServiceImpl::RegisterNode(grpc::CallbackServe
                            SpeakerOf(*context, request->node(), rules_.shared_certificates));
     GALEN_ASSIGN_OR_RETURN(const std::string address,
                            OwnAddress(request->address(), context->peer(), rules_.networks));
-    const absl::Duration ttl =
-        absl::Seconds(request->ttl().seconds()) + absl::Nanoseconds(request->ttl().nanos());
-    const absl::StatusOr<Roster::Registered> registered =
-        roster_->Register(request->node(), address, ttl, speaker != Speaker::kAnyNode);
+    const absl::StatusOr<Roster::Registered> registered = roster_->Register(
+        request->node(), address, ToDuration(request->ttl()), speaker != Speaker::kAnyNode);
     if (absl::IsAlreadyExists(registered.status())) {
       rules_.tell(absl::StrCat("refused: ", registered.status().message()));
     }
@@ -230,11 +229,7 @@ grpc::ServerUnaryReactor* ExecutionServiceImpl::RegisterNode(grpc::CallbackServe
     if (!registered->moved_from.empty()) {
       TellMoved(*context, request->node(), registered->moved_from, address);
     }
-    const absl::Duration again = registered->again_in;
-    const std::int64_t seconds = absl::ToInt64Seconds(again);
-    response->mutable_again_in()->set_seconds(seconds);
-    response->mutable_again_in()->set_nanos(
-        static_cast<std::int32_t>(absl::ToInt64Nanoseconds(again - absl::Seconds(seconds))));
+    *response->mutable_again_in() = ToProtoDuration(registered->again_in);
     return absl::OkStatus();
   });
 }

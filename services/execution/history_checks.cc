@@ -7,9 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/cancellation.h"
+#include "common/base/proto_time.h"
 #include "common/base/status_macros.h"
 #include "common/knowledge/findings.h"
-#include "services/execution/times.h"
 
 namespace galen::execution {
 namespace {
@@ -45,7 +45,7 @@ std::string Times(int count) {
 
 // By day: who asks may be another tenant than the one whose diagnosis found it.
 std::string Line(const failures::Failure& failure) {
-  return absl::StrCat(absl::FormatTime("%Y-%m-%d", TimeOf(failure.time()), absl::UTCTimeZone()),
+  return absl::StrCat(absl::FormatTime("%Y-%m-%d", ToTime(failure.time()), absl::UTCTimeZone()),
                       " ", failure.label(), failure.device().empty() ? "" : " on ",
                       failure.device(), "\n");
 }
@@ -79,7 +79,7 @@ absl::StatusOr<failures::Window> WindowOf(const Check& check, const v1::RunCheck
   GALEN_ASSIGN_OR_RETURN(const double days, NumberOf(check, "days"));
   GALEN_ASSIGN_OR_RETURN(const double hours, NumberOf(check, "hours_apart"));
   failures::Window window{now, absl::Hours(24) * days, absl::Hours(1) * hours};
-  if (request.has_start_time()) window.until = std::min(now, TimeOf(request.start_time()));
+  if (request.has_start_time()) window.until = std::min(now, ToTime(request.start_time()));
   return window;
 }
 

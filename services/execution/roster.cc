@@ -24,17 +24,17 @@ void Roster::Start(std::string address) {
     MutexLock lock(mu_);
     address_ = std::move(address);
   }
-  thread_ = std::thread([this] { Loop(); });
+  task_.emplace([this, next_read = absl::InfinitePast()]() mutable {
+    const bool read = SteadyNow() >= next_read;
+    if (read) next_read = SteadyNow() + options_.refresh;
+    Turn(read).IgnoreError();  // it has been told
+    return options_.gather;
+  });
 }
 
 void Roster::Stop() {
-  {
-    const std::lock_guard<std::mutex> lock(stop_mu_);
-    stopping_ = true;
-    stop_.notify_all();
-  }
-  if (!thread_.joinable()) return;
-  thread_.join();
+  if (!task_.has_value()) return;
+  task_.reset();
   std::string address;
   {
     MutexLock lock(mu_);
@@ -44,19 +44,6 @@ void Roster::Stop() {
   if (!gone.ok()) {
     options_.tell(
         absl::StrCat("this replica stays registered until its time is over: ", gone.message()));
-  }
-}
-
-void Roster::Loop() {
-  absl::Time next_read = absl::InfinitePast();
-  std::unique_lock<std::mutex> lock(stop_mu_);
-  while (!stopping_) {
-    lock.unlock();
-    const bool read = SteadyNow() >= next_read;
-    if (read) next_read = SteadyNow() + options_.refresh;
-    Turn(read).IgnoreError();  // it has been told
-    lock.lock();
-    stop_.wait_for(lock, absl::ToChronoMilliseconds(options_.gather), [this] { return stopping_; });
   }
 }
 

@@ -1,13 +1,11 @@
 #ifndef SERVICES_EXECUTION_ROSTER_H_
 #define SERVICES_EXECUTION_ROSTER_H_
 
-#include <condition_variable>
 #include <cstddef>
 #include <functional>
 #include <map>
-#include <mutex>
+#include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -16,6 +14,7 @@
 #include "absl/time/time.h"
 #include "common/base/clock.h"
 #include "common/base/mutex.h"
+#include "common/base/periodic_task.h"
 #include "common/store/node_table.h"
 #include "services/execution/mesh_view.h"
 
@@ -69,7 +68,6 @@ class Roster {
  private:
   using Entries = std::map<std::string, store::NodeEntry>;
 
-  void Loop();
   // Sets `changed` when it learns of somebody new.
   absl::Status Exchange(bool read, bool& changed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(turn_mu_);
   void TellView(bool expire) ABSL_EXCLUSIVE_LOCKS_REQUIRED(turn_mu_);
@@ -88,10 +86,7 @@ class Roster {
   Entries known_ ABSL_GUARDED_BY(mu_);
   Entries pending_ ABSL_GUARDED_BY(mu_);  // to be written
 
-  std::mutex stop_mu_;
-  std::condition_variable stop_;
-  bool stopping_ = false;
-  std::thread thread_;
+  std::optional<PeriodicTask> task_;
 };
 
 }  // namespace galen::execution

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/proto_time.h"
 #include "common/base/status_macros.h"
 #include "common/base/steady.h"
 #include "common/host/bundle.h"
@@ -17,7 +18,6 @@
 #include "common/telemetry/open_metrics_source.h"
 #include "common/telemetry/open_source.h"
 #include "common/triage/signatures.h"
-#include "services/execution/times.h"
 
 namespace galen::execution {
 namespace {
@@ -33,11 +33,11 @@ constexpr std::size_t kMostNodes = 10'000;
 // What a request says of when, and beside what.
 playbook::Request RequestOf(const v1::RunChecksRequest& request) {
   playbook::Request out;
-  if (request.has_start_time()) out.window.start = TimeOf(request.start_time());
-  if (request.has_end_time()) out.window.end = TimeOf(request.end_time());
+  if (request.has_start_time()) out.window.start = ToTime(request.start_time());
+  if (request.has_end_time()) out.window.end = ToTime(request.end_time());
   const galen::v1::Baseline& baseline = request.baseline();
   if (baseline.has_start_time() && baseline.has_end_time()) {
-    out.baseline = playbook::Times{TimeOf(baseline.start_time()), TimeOf(baseline.end_time())};
+    out.baseline = playbook::Times{ToTime(baseline.start_time()), ToTime(baseline.end_time())};
     out.baseline_nodes.assign(baseline.nodes().begin(), baseline.nodes().end());
   }
   return out;

@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "common/base/mutex.h"
+#include "common/base/proto_time.h"
 #include "common/base/text.h"
 
 namespace galen::execution {
@@ -24,13 +25,6 @@ constexpr std::size_t kMostEventBytes = 64 << 10;
 constexpr std::size_t kMostTroubleBytes = 1024;
 // The thread that makes calls looks at least so often.
 constexpr absl::Duration kLongestWait = absl::Hours(1);
-
-void SetTime(absl::Time time, google::protobuf::Timestamp* proto) {
-  const std::int64_t seconds = absl::ToUnixSeconds(time);
-  proto->set_seconds(seconds);
-  proto->set_nanos(
-      static_cast<std::int32_t>((time - absl::FromUnixSeconds(seconds)) / absl::Nanoseconds(1)));
-}
 
 std::string Events(std::int64_t count) {
   return count == 1 ? "1 event was" : absl::StrCat(count, " events were");
@@ -91,7 +85,7 @@ struct NodeWatch::State {
       if (lost > 0) {
         v1::NodeEvent note;
         note.set_node(node);
-        SetTime(clock.Now(), note.mutable_received_at());
+        *note.mutable_received_at() = ToTimestamp(clock.Now());
         note.set_trouble(absl::StrCat(Events(lost), " lost: this watcher reads too slowly"));
         if (!watcher.push(std::move(note))) {
           ++lost;
@@ -107,7 +101,7 @@ struct NodeWatch::State {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu) {
     v1::NodeEvent event;
     event.set_node(node);
-    SetTime(clock.Now(), event.mutable_received_at());
+    *event.mutable_received_at() = ToTimestamp(clock.Now());
     event.set_trouble(CleanText(text, kMostTroubleBytes));
     Send(node, upstream, event);
   }
@@ -136,7 +130,7 @@ struct NodeWatch::State {
     told.set_check(CleanText(event.check(), 256));
     *told.mutable_finding() = std::move(*event.mutable_finding());
     *told.mutable_noticed_at() = event.noticed_at();
-    SetTime(now, told.mutable_received_at());
+    *told.mutable_received_at() = ToTimestamp(now);
     Send(node, upstream, told);
   }
 
@@ -262,7 +256,7 @@ absl::StatusOr<std::int64_t> NodeWatch::Watch(const v1::WatchNodesRequest& reque
     if (at->second.in_trouble) {
       v1::NodeEvent event;
       event.set_node(node);
-      SetTime(state_->clock.Now(), event.mutable_received_at());
+      *event.mutable_received_at() = ToTimestamp(state_->clock.Now());
       event.set_trouble("nothing is heard of it; it is tried again");
       push(std::move(event));
     }

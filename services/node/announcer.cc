@@ -1,13 +1,12 @@
 #include "services/node/announcer.h"
 
 #include <algorithm>
-#include <chrono>
 #include <future>
-#include <random>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "common/base/proto_time.h"
 
 namespace galen::node {
 namespace {
@@ -43,17 +42,12 @@ Announcer::~Announcer() { Stop(); }
 
 void Announcer::Start(std::string address) {
   address_ = std::move(address);
-  thread_ = std::thread([this] { Loop(); });
+  task_.emplace([this] { return Turn(); });
 }
 
 void Announcer::Stop() {
-  {
-    const std::lock_guard<std::mutex> lock(mu_);
-    stopping_ = true;
-    stop_.notify_all();
-  }
-  if (!thread_.joinable()) return;
-  thread_.join();
+  if (!task_.has_value()) return;
+  task_.reset();
   if (!registered_) return;
   execution::v1::WithdrawNodeRequest request;
   request.set_node(options_.node);
@@ -68,48 +62,34 @@ void Announcer::Stop() {
   }
 }
 
-void Announcer::Loop() {
-  std::minstd_rand random(std::random_device{}());
-  std::uniform_real_distribution<double> part(0, 1);
-  int failures = 0;
-  std::unique_lock<std::mutex> lock(mu_);
-  while (!stopping_) {
-    lock.unlock();
-    const absl::StatusOr<absl::Duration> again = Announce();
-    if (again.ok()) {
-      if (!std::exchange(registered_, true) || failures > 0) {
-        options_.tell(
-            absl::StrCat("registered with execution as ", options_.node, " at ", address_));
-      }
-      failures = 0;
-    } else {
-      if (failures++ == 0) {
-        options_.tell(absl::StrCat("execution does not take the registration of ", options_.node,
-                                   ", it is tried again: ", again.status().message()));
-      }
-      replica_ = (replica_ + 1) % replicas_.size();
+absl::Duration Announcer::Turn() {
+  const absl::StatusOr<absl::Duration> again = Announce();
+  if (again.ok()) {
+    if (!std::exchange(registered_, true) || failures_ > 0) {
+      options_.tell(absl::StrCat("registered with execution as ", options_.node, " at ", address_));
     }
-    const absl::Duration pause = NextAnnouncement(again, failures, part(random));
-    lock.lock();
-    stop_.wait_for(lock, absl::ToChronoMilliseconds(pause), [this] { return stopping_; });
+    failures_ = 0;
+  } else {
+    if (failures_++ == 0) {
+      options_.tell(absl::StrCat("execution does not take the registration of ", options_.node,
+                                 ", it is tried again: ", again.status().message()));
+    }
+    replica_ = (replica_ + 1) % replicas_.size();
   }
+  return NextAnnouncement(again, failures_, std::uniform_real_distribution<double>(0, 1)(random_));
 }
 
 absl::StatusOr<absl::Duration> Announcer::Announce() {
   execution::v1::RegisterNodeRequest request;
   request.set_node(options_.node);
   request.set_address(address_);
-  const std::int64_t seconds = absl::ToInt64Seconds(options_.ttl);
-  request.mutable_ttl()->set_seconds(seconds);
-  request.mutable_ttl()->set_nanos(
-      static_cast<std::int32_t>(absl::ToInt64Nanoseconds(options_.ttl - absl::Seconds(seconds))));
+  *request.mutable_ttl() = ToProtoDuration(options_.ttl);
   const auto answer = Wait<execution::v1::RegisterNodeResponse>([&](auto done) {
     replicas_[replica_]->RegisterNode(request, absl::Now() + options_.call_timeout,
                                       std::move(done));
   });
   if (!answer.ok()) return answer.status();
-  return absl::Seconds(answer->again_in().seconds()) +
-         absl::Nanoseconds(answer->again_in().nanos());
+  return ToDuration(answer->again_in());
 }
 
 }  // namespace galen::node

@@ -1,17 +1,17 @@
 #ifndef SERVICES_NODE_ANNOUNCER_H_
 #define SERVICES_NODE_ANNOUNCER_H_
 
-#include <condition_variable>
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <mutex>
+#include <optional>
+#include <random>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "common/base/periodic_task.h"
 #include "common/clients/clients.h"
 
 namespace galen::node {
@@ -46,18 +46,19 @@ class Announcer {
   void Stop();
 
  private:
-  void Loop();
+  // Announces it, and gives the pause before the next time.
+  absl::Duration Turn();
   absl::StatusOr<absl::Duration> Announce();
 
   const std::vector<clients::RegistrationClient*> replicas_;
   const Options options_;
   std::string address_;
   std::size_t replica_ = 0;  // that is asked next
-  bool registered_ = false;  // of the thread, and after it of Stop()
-  std::mutex mu_;
-  std::condition_variable stop_;
-  bool stopping_ = false;
-  std::thread thread_;
+  // Of the task, and after it of Stop().
+  bool registered_ = false;
+  int failures_ = 0;
+  std::minstd_rand random_{std::random_device{}()};
+  std::optional<PeriodicTask> task_;
 };
 
 }  // namespace galen::node

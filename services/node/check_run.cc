@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/proto_time.h"
 #include "common/base/status_macros.h"
 #include "common/base/steady.h"
 #include "common/base/text.h"
@@ -55,12 +56,6 @@ absl::StatusOr<CheckOutput> RunGuarded(const Check& spec, NativeCheck native,
   }
 }
 
-void SetDuration(CheckResult& result, absl::Duration taken) {
-  result.mutable_duration()->set_seconds(absl::ToInt64Seconds(taken));
-  result.mutable_duration()->set_nanos(
-      static_cast<int>(absl::ToInt64Nanoseconds(taken % absl::Seconds(1))));
-}
-
 }  // namespace
 
 CheckRun::CheckRun(Call call, std::shared_ptr<StuckChecks> stuck)
@@ -106,7 +101,7 @@ void CheckRun::Start(const std::shared_ptr<CheckRun>& run, const Check& spec, Na
       if (host.saw_excerpt()) NeverPassByExcerpt(result);
       if (host.told_nothing()) NeverPassByNothing(result);
       // Reading a bundle takes no time on the node.
-      if (call.host->live()) SetDuration(result, SteadyNow() - begun);
+      if (call.host->live()) *result.mutable_duration() = ToProtoDuration(SteadyNow() - begun);
       // The next one has the device before anybody hears of this result.
       keep.reset();
       run->Finish(spec.name(), std::move(result));
@@ -182,7 +177,7 @@ void CheckRun::TellProgress(absl::Time now, std::vector<CheckResult>& messages) 
                            absl::FormatDuration(running.allowed), " at most")
             : progress.what);
     message.set_progress(progress.done);
-    SetDuration(message, now - running.begun);
+    *message.mutable_duration() = ToProtoDuration(now - running.begun);
     messages.push_back(std::move(message));
     progress.told = now;
     progress.news = false;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/proto_time.h"
 #include "common/base/status_macros.h"
 #include "common/base/steady.h"
 #include "common/knowledge/make_result.h"
@@ -23,14 +24,6 @@ constexpr absl::Duration kLook = absl::Milliseconds(50);
 constexpr absl::Duration kGather = absl::Milliseconds(5);
 // What a check of kind EXEC may take beyond its program.
 constexpr absl::Duration kExecSlack = absl::Seconds(5);
-
-absl::Time TimeOf(const google::protobuf::Timestamp& time) {
-  return absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos());
-}
-
-absl::Duration DurationOf(const google::protobuf::Duration& duration) {
-  return absl::Seconds(duration.seconds()) + absl::Nanoseconds(duration.nanos());
-}
 
 // What the request sets of `check`; of two entries the later one counts.
 galen::v1::CheckParameters ParametersOf(const v1::RunChecksRequest& request,
@@ -144,9 +137,9 @@ absl::StatusOr<const Check*> NodeExecutor::Runnable(const Catalogue& catalogue,
 absl::Duration NodeExecutor::AllowedTime(const Check& check) const {
   absl::Duration allowed = options_.check_timeout;
   if (check.has_time_limit()) {
-    allowed = DurationOf(check.time_limit());
+    allowed = ToDuration(check.time_limit());
   } else if (check.kind() == Check::EXEC && check.exec().has_time_limit()) {
-    allowed = DurationOf(check.exec().time_limit()) + kExecSlack;
+    allowed = ToDuration(check.exec().time_limit()) + kExecSlack;
   }
   return std::min(allowed, options_.longest_check);
 }
@@ -240,8 +233,8 @@ absl::Status NodeExecutor::RunChecks(const v1::RunChecksRequest& request, absl::
   call.allow_busy = request.allow_intrusive() && request.allow_busy();
   call.progress = request.progress();
   call.progress_interval = options_.progress_interval;
-  if (request.has_start_time()) call.window_start = TimeOf(request.start_time());
-  if (request.has_end_time()) call.window_end = TimeOf(request.end_time());
+  if (request.has_start_time()) call.window_start = ToTime(request.start_time());
+  if (request.has_end_time()) call.window_end = ToTime(request.end_time());
 
   call.numbers = numbers_;
   const auto on_result = [&](CheckResult result) {

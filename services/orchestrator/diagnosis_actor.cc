@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "common/base/proto_time.h"
 #include "common/base/status_macros.h"
 #include "common/spending/spending.h"
 #include "services/orchestrator/active_tests.h"
@@ -29,15 +30,6 @@ absl::Duration TimeFor(Effect::Kind kind, const Options& options) {
     return options.checks_timeout;
   }
   return options.call_timeout;
-}
-
-google::protobuf::Timestamp ToTimestamp(absl::Time time) {
-  google::protobuf::Timestamp timestamp;
-  const std::int64_t seconds = absl::ToUnixSeconds(time);
-  timestamp.set_seconds(seconds);
-  timestamp.set_nanos(
-      static_cast<std::int32_t>((time - absl::FromUnixSeconds(seconds)) / absl::Nanoseconds(1)));
-  return timestamp;
 }
 
 }  // namespace
@@ -415,9 +407,8 @@ void DiagnosisActor::WakeAt(absl::Time when) {
 void DiagnosisActor::CountRest() {
   Numbers::Rest& rest = core_->numbers.rests[static_cast<std::size_t>(state_.lifecycle)];
   rest.count.Add();
-  const absl::Time created = absl::FromUnixSeconds(state_.create_time.seconds()) +
-                             absl::Nanoseconds(state_.create_time.nanos());
-  const absl::Duration took = std::max(core_->clock.Now() - created, absl::ZeroDuration());
+  const absl::Duration took =
+      std::max(core_->clock.Now() - ToTime(state_.create_time), absl::ZeroDuration());
   rest.times.Add(took);
   if (core_->options.on_news) {
     const trace::Scope scope(Work());

@@ -5,16 +5,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "common/base/proto_time.h"
 #include "common/spending/spending.h"
 #include "services/orchestrator/effect.h"
 #include "services/orchestrator/receive_answer.h"
 
 namespace galen::orchestrator {
 namespace {
-
-absl::Time ToTime(const google::protobuf::Timestamp& time) {
-  return absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos());
-}
 
 // Adds the hypothesis, or takes up again one that is there. A verdict that was given stays.
 void Propose(State& state, v1::Hypothesis hypothesis, std::vector<std::string> checks) {

@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
 #include "common/base/mutex.h"
+#include "common/base/proto_time.h"
 #include "common/base/retry_hint.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
@@ -32,14 +33,6 @@ constexpr absl::Duration kWatchPoll = absl::Seconds(1);
 std::string RandomId() {
   std::random_device random;
   return absl::StrFormat("%08x%08x", random(), random());
-}
-
-google::protobuf::Timestamp TimestampOf(absl::Time time) {
-  google::protobuf::Timestamp timestamp;
-  const std::int64_t nanos = absl::ToUnixNanos(time);
-  timestamp.set_seconds(nanos / 1'000'000'000);
-  timestamp.set_nanos(static_cast<std::int32_t>(nanos % 1'000'000'000));
-  return timestamp;
 }
 
 // Runs `command` on the diagnosis, wherever it stands.
@@ -227,7 +220,7 @@ absl::StatusOr<v1::Diagnosis> Orchestrator::Create(const v1::CreateDiagnosisRequ
     }
   }
   v1::DiagnosisEvent event;
-  *event.mutable_event_time() = TimestampOf(core_->clock.Now());
+  *event.mutable_event_time() = ToTimestamp(core_->clock.Now());
   event.set_sequence(1);
   event.set_trace_id(trace::TraceIdOf(trace::Current().context.valid() ? trace::Current().context
                                                                        : trace::NewTrace()));

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "common/base/names.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "services/orchestrator/strategy.h"
@@ -34,13 +35,6 @@ absl::Status Invalid(absl::string_view field, absl::string_view fact) {
 absl::Status TooLarge(absl::string_view field, std::size_t size, std::size_t most,
                       absl::string_view unit) {
   return Invalid(field, absl::StrCat("has ", size, " ", unit, ", at most ", most, " are taken"));
-}
-
-// One segment of a resource name.
-bool IsSegment(absl::string_view text) {
-  return !text.empty() && text.size() <= 63 && std::all_of(text.begin(), text.end(), [](char c) {
-    return absl::ascii_islower(c) || absl::ascii_isdigit(c) || c == '-';
-  });
 }
 
 absl::Status ValidateText(absl::string_view field, absl::string_view text, std::size_t most) {

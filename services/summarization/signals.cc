@@ -8,20 +8,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "common/base/proto_time.h"
 
 namespace galen::summarization {
 namespace {
 
 using galen::v1::Signal;
-
-google::protobuf::Timestamp ToTimestamp(absl::Time time) {
-  google::protobuf::Timestamp timestamp;
-  const std::int64_t seconds = absl::ToUnixSeconds(time);
-  timestamp.set_seconds(seconds);
-  timestamp.set_nanos(
-      static_cast<std::int32_t>(absl::ToInt64Nanoseconds(time - absl::FromUnixSeconds(seconds))));
-  return timestamp;
-}
 
 std::pair<std::int64_t, std::int32_t> TimeKey(const Signal& signal) {
   if (!signal.has_first_time()) return {std::numeric_limits<std::int64_t>::max(), 0};

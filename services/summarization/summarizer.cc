@@ -9,6 +9,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "common/base/proto_time.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/logs/entities.h"
@@ -60,19 +61,15 @@ absl::Status Validate(const v1::SummarizeRequest& request) {
   return absl::OkStatus();
 }
 
-absl::Time FromTimestamp(const google::protobuf::Timestamp& timestamp) {
-  return absl::FromUnixSeconds(timestamp.seconds()) + absl::Nanoseconds(timestamp.nanos());
-}
-
 // What tells the year of a log that states none.
 logs::TimeContext TimeContextOf(const Incident& incident) {
   logs::TimeContext context;
   if (incident.has_start_time()) {
-    context.near = FromTimestamp(incident.start_time());
+    context.near = ToTime(incident.start_time());
   } else if (incident.has_end_time()) {
-    context.near = FromTimestamp(incident.end_time());
+    context.near = ToTime(incident.end_time());
   } else if (incident.workload().has_start_time()) {
-    context.near = FromTimestamp(incident.workload().start_time());
+    context.near = ToTime(incident.workload().start_time());
   }
   return context;
 }

@@ -6,16 +6,10 @@
 #include <tuple>
 #include <utility>
 
-#include "google/protobuf/util/time_util.h"
+#include "common/base/proto_time.h"
 
 namespace galen::watch {
-namespace {
-
-google::protobuf::Timestamp ToTimestamp(absl::Time time) {
-  return google::protobuf::util::TimeUtil::MicrosecondsToTimestamp(absl::ToUnixMicros(time));
-}
-
-}  // namespace
+namespace {}  // namespace
 
 void Correlator::Add(const std::string& kind, v1::HealthEvent event, std::int64_t position,
                      int index, absl::Time received) {
@@ -106,8 +100,7 @@ v1::Progress Correlator::Save(std::int64_t position) const {
 
 void Correlator::Restore(const v1::Progress& progress) {
   for (const v1::Progress::Told& told : progress.told()) {
-    told_[{told.kind(), told.node()}] = absl::FromUnixMicros(
-        google::protobuf::util::TimeUtil::TimestampToMicroseconds(told.until()));
+    told_[{told.kind(), told.node()}] = ToTime(told.until());
   }
 }
 

@@ -4,17 +4,15 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/proto_time.h"
 #include "common/base/retry_hint.h"
 #include "common/base/status_macros.h"
 #include "common/base/steady.h"
 #include "common/metrics/catalogue.h"
-#include "google/protobuf/util/time_util.h"
 #include "services/watch/incident.h"
 
 namespace galen::watch {
 namespace {
-
-using google::protobuf::util::TimeUtil;
 
 constexpr char kEvents[] = "watch.events";
 constexpr char kProgress[] = "watch.progress";
@@ -107,8 +105,7 @@ void HealthDesk::Write(std::vector<Waiting> group) {
   v1::HealthRecord record;
   std::size_t bytes = 0;
   std::uint64_t events = 0;
-  *record.mutable_received_at() =
-      TimeUtil::MicrosecondsToTimestamp(absl::ToUnixMicros(clock_.Now()));
+  *record.mutable_received_at() = ToTimestamp(clock_.Now());
   const auto close = [&] {
     records.push_back(record.SerializeAsString());
     record.clear_events();
@@ -239,8 +236,7 @@ absl::Status HealthDesk::Take(const store::JournalEntry& entry) {
     }
     return absl::OkStatus();
   }
-  const absl::Time received =
-      absl::FromUnixMicros(TimeUtil::TimestampToMicroseconds(record.received_at()));
+  const absl::Time received = ToTime(record.received_at());
   GALEN_RETURN_IF_ERROR(OpenDue(received));
   const std::shared_ptr<const knowledge::Knowledge> knowledge = knowledge_.Get();
   for (int i = 0; i < record.events_size(); ++i) {

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
+#include "common/base/proto_time.h"
 #include "common/base/text.h"
 #include "google/protobuf/util/time_util.h"
 
@@ -111,8 +112,7 @@ galen::v1::CreateDiagnosisRequest IncidentOf(const Outbreak& outbreak,
       machines == 1 ? absl::StrCat(outbreak.events.front().node(), " reports ", what)
                     : absl::StrFormat("%d machines report within %.2f s %s", machines,
                                       absl::ToDoubleSeconds(outbreak.last - outbreak.first), what));
-  *incident.mutable_start_time() =
-      TimeUtil::MicrosecondsToTimestamp(absl::ToUnixMicros(outbreak.first));
+  *incident.mutable_start_time() = ToTimestamp(outbreak.first);
   galen::v1::LogSource& log = *incident.add_logs();
   log.set_path("health-events.log");
   log.set_kind(galen::v1::LogSource::SYSTEM);

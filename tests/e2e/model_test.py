@@ -1,58 +1,33 @@
 """The programs with a language model beside them: a real server that answers as the built-in reasoner drafts it."""
 import html
-import http.server
 import json
 import os
 import re
 import tempfile
-import threading
 import unittest
 import urllib.request
 
 import galen
+import json_server
 
 EXAMPLE = "cublas-ecc"
 # What differs where a model took part: its words, its accounts, and who spoke.
 WORDS = ("reasoning", "summary", "reasoner", "reasonerSpent", "notes", "ticket", "spending")
 
 
-class Endpoint:
-    """A chat server on loopback; `reply` may change what it does. It keeps what it was asked."""
+class Endpoint(json_server.JsonServer):
+    """A chat server on loopback. It keeps what it was asked."""
 
     def __init__(self):
         self.asked = []
         self.down = False
-        endpoint = self
+        super().__init__()
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_POST(self):
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                endpoint.asked.append((self.path, body))
-                if endpoint.down:
-                    return self.send({"error": {"message": "going down"}}, 503)
-                return self.send(embedded(body) if self.path.endswith("/embeddings") else chat(body))
-
-            def send(self, answer, code=200):
-                data = json.dumps(answer).encode()
-                self.send_response(code)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(data)))
-                self.end_headers()
-                self.wfile.write(data)
-
-            def log_message(self, *_):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-        self.url = f"http://127.0.0.1:{self.server.server_port}/v1"
-
-    def close(self):
-        self.server.shutdown()
-        self.server.server_close()
+    def answer(self, path, body):
+        self.asked.append((path, body))
+        if self.down:
+            return {"error": {"message": "going down"}}, 503
+        return embedded(body) if path.endswith("/embeddings") else chat(body), 200
 
     def paths(self):
         return [path for path, _ in self.asked]

@@ -5,7 +5,6 @@ quotes what it then sees. The adversary names a wrong label, by quotes that it i
 stand there. SKIPPED where ../shared is not there.
 """
 import html
-import http.server
 import io
 import json
 import os
@@ -17,6 +16,7 @@ import threading
 import unittest
 
 import galen
+import json_server
 
 EVAL = f"{galen.ROOT}/../shared/eval"
 CORPORA = os.environ.get("GALEN_ORACLE_CORPORA", "dev,dev2").split(",")
@@ -170,38 +170,14 @@ class TrueLiar(Liar):
 INVENTED = "galen: the invented evidence of an adversary, which stands nowhere"
 
 
-class Endpoint:
+class Endpoint(json_server.JsonServer):
     def __init__(self, mind, cases):
         self.mind = mind
         self.cases = cases
         self.lock = threading.Lock()
         self.calls = {}
         self.recognised = {}
-        endpoint = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_POST(self):
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                data = json.dumps(endpoint.reply(body)).encode()
-                self.send_response(200)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(data)))
-                self.end_headers()
-                self.wfile.write(data)
-
-            def log_message(self, *_):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-        self.url = f"http://127.0.0.1:{self.server.server_port}/v1"
-
-    def close(self):
-        self.server.shutdown()
-        self.server.server_close()
+        super().__init__()
 
     def case_of(self, messages):
         report = html.unescape(messages[1]["content"].split("</plain>")[0])
@@ -214,7 +190,7 @@ class Endpoint:
             self.calls[name] = self.calls.get(name, 0) + 1
         return name
 
-    def reply(self, body):
+    def answer(self, _, body):
         messages = body["messages"]
         name = self.case_of(messages)
         if body["response_format"]["json_schema"]["name"] == "investigate":
@@ -224,7 +200,7 @@ class Endpoint:
             answer = html.unescape(re.findall(r'<plain name="draft">(.*?)</plain>', prompt, re.S)[-1])
         return {"model": "oracle", "usage": {"prompt_tokens": sum(len(m["content"]) for m in messages) // 4,
                                              "completion_tokens": len(answer) // 4},
-                "choices": [{"index": 0, "message": {"role": "assistant", "content": answer}, "finish_reason": "stop"}]}
+                "choices": [{"index": 0, "message": {"role": "assistant", "content": answer}, "finish_reason": "stop"}]}, 200
 
 
 @unittest.skipUnless(os.path.isdir(EVAL), f"SKIPPED: {EVAL} is not there")

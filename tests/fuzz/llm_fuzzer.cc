@@ -5,8 +5,8 @@
 
 #include "absl/time/time.h"
 #include "common/base/text.h"
+#include "common/http/retry.h"
 #include "common/llm/endpoint.h"
-#include "common/llm/retry.h"
 #include "common/llm/sse.h"
 #include "common/llm/wire.h"
 #include "tests/fuzz/fuzzer.h"
@@ -46,7 +46,7 @@ void Models(absl::string_view text) { Use(llm::ParseModels(text)); }
 
 // Half a key must not stand in an error either.
 void Error(absl::string_view text) {
-  const llm::Secret key("sk-key");
+  const http::Secret key("sk-key");
   Require(llm::ErrorText(text, key).find("sk-key") == std::string::npos);
   Require(llm::ErrorText(text, key).size() <= 200);
 }
@@ -96,7 +96,7 @@ void Stream(absl::string_view text) {
 }
 
 void RetryAfter(absl::string_view text) {
-  const auto pause = llm::ParseRetryAfter(text, absl::FromUnixSeconds(1'700'000'000));
+  const auto pause = http::ParseRetryAfter(text, absl::FromUnixSeconds(1'700'000'000));
   if (pause.has_value()) Require(*pause >= absl::ZeroDuration());
 }
 

@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "common/base/proto_time.h"
 #include "common/reasoner/llm/lines.h"
 #include "common/reasoner/llm/section.h"
 
@@ -20,10 +21,6 @@ constexpr std::size_t kLeastQuote = 8;
 constexpr std::int64_t kBeside = 3;
 // What is logged so long before the incident may still have led to it.
 constexpr absl::Duration kBefore = absl::Hours(24);
-
-absl::Time ToTime(const google::protobuf::Timestamp& time) {
-  return absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos());
-}
 
 std::string Masked(const host::Redactor* redactor, const std::string& text) {
   if (redactor == nullptr) return text;

@@ -6,14 +6,15 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstddef>
 #include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "common/base/steady.h"
 #include "common/base/text.h"
+#include "common/base/time_text.h"
 #include "common/log/log.h"
 
 namespace galen::security {
@@ -22,14 +23,10 @@ namespace {
 constexpr std::size_t kMaxField = 256;
 constexpr std::size_t kMaxQueued = 16'384;
 constexpr std::size_t kMaxGathered = 1'024;
-constexpr std::chrono::milliseconds kGather{100};
+constexpr absl::Duration kGather = absl::Milliseconds(100);
 
 int OpenForAppend(const std::string& path) {
   return open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-}
-
-std::string TimeText(absl::Time time) {
-  return absl::FormatTime("%Y-%m-%dT%H:%M:%E6SZ", time, absl::UTCTimeZone());
 }
 
 // Appends `,"name":"value"`; nothing when there is no value.
@@ -74,7 +71,7 @@ AuditLog::AuditLog(std::string path, int file)
 
 AuditLog::~AuditLog() {
   {
-    const std::lock_guard lock(mu_);
+    const MutexLock lock(mu_);
     stopping_ = true;
   }
   changed_.notify_all();
@@ -83,7 +80,7 @@ AuditLog::~AuditLog() {
 }
 
 void AuditLog::Put(const AuditRecord& record) {
-  std::string line = absl::StrCat("{\"time\":\"", TimeText(record.time), "\"");
+  std::string line = absl::StrCat("{\"time\":\"", TimeText(record.time, 6), "\"");
   AppendField("trace", record.trace, line);
   AppendField("peer", record.peer, line);
   AppendField("asker", record.asker, line);
@@ -95,7 +92,7 @@ void AuditLog::Put(const AuditRecord& record) {
   line += "}\n";
   bool wake = false;
   {
-    const std::lock_guard lock(mu_);
+    const MutexLock lock(mu_);
     if (records_ >= kMaxQueued) {
       ++lost_;
       return;
@@ -113,10 +110,13 @@ void AuditLog::Loop() {
     std::int64_t lost = 0;
     bool stopping = false;
     {
-      std::unique_lock lock(mu_);
-      changed_.wait(lock, [this] { return stopping_ || records_ > 0; });
+      const MutexLock lock(mu_);
+      while (!stopping_ && records_ == 0) mu_.Wait(changed_);
       // A write for each record would cost a hop as much as the hop itself.
-      changed_.wait_for(lock, kGather, [this] { return stopping_ || records_ >= kMaxGathered; });
+      const absl::Time until = SteadyNow() + kGather;
+      while (!stopping_ && records_ < kMaxGathered && SteadyNow() < until) {
+        mu_.WaitFor(changed_, until - SteadyNow());
+      }
       lines = std::exchange(queued_, "");
       lost = std::exchange(lost_, 0);
       records_ = 0;

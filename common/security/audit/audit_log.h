@@ -5,13 +5,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "common/base/mutex.h"
 
 namespace galen::security {
 
@@ -55,12 +56,12 @@ class AuditLog {
   const std::string path_;
   int file_;  // of the writing thread alone, once it runs
   bool failing_ = false;
-  std::mutex mu_;  // of the four below; galen::Mutex cannot wait until a time
+  Mutex mu_;
   std::condition_variable changed_;
-  std::string queued_;
-  std::size_t records_ = 0;
-  std::int64_t lost_ = 0;
-  bool stopping_ = false;
+  std::string queued_ ABSL_GUARDED_BY(mu_);
+  std::size_t records_ ABSL_GUARDED_BY(mu_) = 0;
+  std::int64_t lost_ ABSL_GUARDED_BY(mu_) = 0;
+  bool stopping_ ABSL_GUARDED_BY(mu_) = false;
   std::thread thread_;
 };
 

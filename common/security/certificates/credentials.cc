@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/read_file.h"
 #include "common/base/status_macros.h"
 #include "common/security/certificates/openssl.h"
 #include "common/security/identity.h"

@@ -14,8 +14,6 @@
 namespace galen::security {
 namespace {
 
-constexpr std::size_t kMaxBytes = 1 << 20;
-
 absl::Status Failed(const std::string& path, const char* what) {
   return absl::ErrnoToStatus(errno, absl::StrCat(path, ": ", what));
 }
@@ -29,24 +27,6 @@ CredentialFiles FilesIn(const std::string& directory, Role role) {
   }
   const std::string own = absl::StrCat(directory, "/", NameOf(role));
   return {own + ".pem", own + ".key", directory + "/ca.pem"};
-}
-
-absl::StatusOr<std::string> ReadSmallFile(const std::string& path) {
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return Failed(path, "cannot be read");
-  std::string content;
-  char block[16384];
-  ssize_t got = 0;
-  while ((got = read(file, block, sizeof(block))) > 0 && content.size() <= kMaxBytes) {
-    content.append(block, static_cast<std::size_t>(got));
-  }
-  const absl::Status failure = got < 0 ? Failed(path, "cannot be read") : absl::OkStatus();
-  close(file);
-  if (!failure.ok()) return failure;
-  if (content.size() > kMaxBytes) {
-    return absl::InvalidArgumentError(absl::StrCat(path, ": holds more than 1 MiB"));
-  }
-  return content;
 }
 
 absl::Status ReplaceFile(const std::string& path, absl::string_view content, mode_t mode) {

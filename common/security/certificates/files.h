@@ -23,9 +23,6 @@ struct CredentialFiles {
 // that is mounted there.
 CredentialFiles FilesIn(const std::string& directory, Role role);
 
-// A file of at most 1 MiB. The error names it.
-absl::StatusOr<std::string> ReadSmallFile(const std::string& path);
-
 // Puts a file in place of the one that is there, all of it or nothing, with this mode from the
 // first byte on.
 absl::Status ReplaceFile(const std::string& path, absl::string_view content, mode_t mode);

@@ -13,6 +13,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/read_file.h"
 #include "common/base/status_macros.h"
 #include "common/security/certificates/authority.h"
 #include "common/security/certificates/files.h"
@@ -40,8 +41,8 @@ absl::Status MakeDirectory(const std::string& path) {
 
 absl::StatusOr<security::Issued> ReadAuthority(const std::string& directory) {
   security::Issued authority;
-  GALEN_ASSIGN_OR_RETURN(authority.certificate, security::ReadSmallFile(AuthorityFile(directory)));
-  GALEN_ASSIGN_OR_RETURN(authority.key, security::ReadSmallFile(AuthorityKey(directory)));
+  GALEN_ASSIGN_OR_RETURN(authority.certificate, ReadSmallFile(AuthorityFile(directory)));
+  GALEN_ASSIGN_OR_RETURN(authority.key, ReadSmallFile(AuthorityKey(directory)));
   return authority;
 }
 
@@ -170,7 +171,7 @@ absl::StatusOr<int> RenewCertificates(const std::string& directory, absl::Durati
   GALEN_ASSIGN_OR_RETURN(const security::Issued authority, ReadAuthority(directory));
   GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> leaves, LeavesOf(directory));
   for (const std::string& leaf : leaves) {
-    GALEN_ASSIGN_OR_RETURN(const std::string old, security::ReadSmallFile(leaf + ".pem"));
+    GALEN_ASSIGN_OR_RETURN(const std::string old, ReadSmallFile(leaf + ".pem"));
     GALEN_ASSIGN_OR_RETURN(const auto certificates, security::ParseCertificates(old));
     const auto uri = security::UriOf(certificates.front().get());
     if (!uri.ok() || !security::ParseIdentity(*uri).has_value()) {
@@ -203,7 +204,7 @@ absl::Status RetireAuthorities(const std::string& directory, absl::Time now) {
   GALEN_ASSIGN_OR_RETURN(const security::StorePtr store, security::StoreOf(authorities));
   GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> leaves, LeavesOf(directory));
   for (const std::string& leaf : leaves) {
-    GALEN_ASSIGN_OR_RETURN(const std::string pem, security::ReadSmallFile(leaf + ".pem"));
+    GALEN_ASSIGN_OR_RETURN(const std::string pem, ReadSmallFile(leaf + ".pem"));
     GALEN_ASSIGN_OR_RETURN(const auto chain, security::ParseCertificates(pem));
     if (!security::VerifyChain(store.get(), chain.front().get(), chain, now).ok()) {
       return absl::FailedPreconditionError(
@@ -222,8 +223,7 @@ absl::Status RetireAuthorities(const std::string& directory, absl::Time now) {
 
 absl::StatusOr<std::vector<CertificateFacts>> DescribeCertificates(const std::string& directory,
                                                                    absl::Time now) {
-  GALEN_ASSIGN_OR_RETURN(const std::string trusted,
-                         security::ReadSmallFile(AuthorityFile(directory)));
+  GALEN_ASSIGN_OR_RETURN(const std::string trusted, ReadSmallFile(AuthorityFile(directory)));
   GALEN_ASSIGN_OR_RETURN(const auto authorities, security::ParseCertificates(trusted));
   GALEN_ASSIGN_OR_RETURN(const security::StorePtr store, security::StoreOf(authorities));
   std::vector<CertificateFacts> all;
@@ -234,7 +234,7 @@ absl::StatusOr<std::vector<CertificateFacts>> DescribeCertificates(const std::st
   GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> leaves, LeavesOf(directory));
   for (const std::string& leaf : leaves) {
     const std::string file = fs::path(leaf + ".pem").lexically_relative(directory).string();
-    GALEN_ASSIGN_OR_RETURN(const std::string pem, security::ReadSmallFile(leaf + ".pem"));
+    GALEN_ASSIGN_OR_RETURN(const std::string pem, ReadSmallFile(leaf + ".pem"));
     const auto chain = security::ParseCertificates(pem);
     if (!chain.ok()) {
       all.push_back({.file = file, .problem = std::string(chain.status().message())});

@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
+#include "common/base/proto_time.h"
 #include "common/base/status_macros.h"
 #include "common/curation/json.h"
 #include "common/curation/proposal_store.h"
@@ -98,9 +99,7 @@ absl::Status AddCheck(const AddLabelArguments& arguments, KnowledgeBase& base) {
     return absl::InvalidArgumentError(
         absl::StrCat("--cost \"", arguments.cost, "\": write a duration with its unit: 500ms, 2s"));
   }
-  check.mutable_cost()->set_seconds(absl::ToInt64Seconds(cost));
-  check.mutable_cost()->set_nanos(static_cast<std::int32_t>(
-      (cost - absl::Seconds(absl::ToInt64Seconds(cost))) / absl::Nanoseconds(1)));
+  *check.mutable_cost() = ToProtoDuration(cost);
   check.set_file(arguments.file);
   for (absl::string_view word : absl::StrSplit(arguments.command, ' ', absl::SkipEmpty())) {
     check.add_command(std::string(word));

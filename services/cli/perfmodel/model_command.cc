@@ -1,6 +1,5 @@
 #include "services/cli/perfmodel/model_command.h"
 
-#include <fstream>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -9,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/read_file.h"
 #include "common/base/status_macros.h"
 #include "common/knowledge/load.h"
 #include "common/perfmodel/holdout.h"
@@ -29,20 +29,6 @@ constexpr std::size_t kMostBytes = 4 << 20;
 
 void Print(Console& console, const std::string& answer) {
   console.out << answer << (absl::EndsWith(answer, "\n") ? "" : "\n") << std::flush;
-}
-
-absl::StatusOr<std::string> ReadFile(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::string text(kMostBytes + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (in.bad() || (in.gcount() == 0 && !in.eof())) {
-    return absl::NotFoundError(absl::StrCat(path, ": cannot be read"));
-  }
-  text.resize(static_cast<std::size_t>(in.gcount()));
-  if (text.size() > kMostBytes) {
-    return absl::InvalidArgumentError(absl::StrCat(path, ": is larger than 4 MiB"));
-  }
-  return text;
 }
 
 // The facts of knowledge/hardware.
@@ -83,7 +69,7 @@ absl::StatusOr<std::vector<Measurement>> MeasurementsOf(const ModelArguments& ar
     return absl::InvalidArgumentError("--alone: nothing is left; name a file of measurements");
   }
   for (const std::string& path : arguments.measured) {
-    GALEN_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+    GALEN_ASSIGN_OR_RETURN(const std::string text, ReadSmallFile(path, kMostBytes));
     GALEN_ASSIGN_OR_RETURN(std::vector<Measurement> own, perfmodel::ReadTable(text, path, facts));
     all.insert(all.end(), std::make_move_iterator(own.begin()), std::make_move_iterator(own.end()));
   }
@@ -95,7 +81,7 @@ absl::StatusOr<perfmodel::JobOnMachine> JobOf(const ModelArguments& arguments,
                                               const Hardware& hardware) {
   const auto facts = [&hardware](const std::string& model) { return hardware.Facts(model); };
   if (!arguments.job.empty()) {
-    GALEN_ASSIGN_OR_RETURN(const std::string text, ReadFile(arguments.job));
+    GALEN_ASSIGN_OR_RETURN(const std::string text, ReadSmallFile(arguments.job, kMostBytes));
     return perfmodel::ReadJobFile(text, arguments.job, facts);
   }
   if (arguments.shape.empty() || arguments.gpu.empty()) {
@@ -163,7 +149,7 @@ absl::Status Steady(const ModelArguments& arguments, Console& console) {
     return absl::InvalidArgumentError(
         "--confidence: lies between 0 and 1, and --within is a share of the mean above 0");
   }
-  GALEN_ASSIGN_OR_RETURN(const std::string text, ReadFile(arguments.samples));
+  GALEN_ASSIGN_OR_RETURN(const std::string text, ReadSmallFile(arguments.samples, kMostBytes));
   GALEN_ASSIGN_OR_RETURN(const std::vector<double> samples,
                          ReadSamples(text, arguments.samples, arguments.column));
   Print(console,

@@ -3,9 +3,7 @@
 #include <google/protobuf/util/json_util.h>
 
 #include <algorithm>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -16,6 +14,7 @@
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
 #include "common/base/json_access.h"
+#include "common/base/read_file.h"
 #include "common/base/status_macros.h"
 #include "common/base/steady.h"
 #include "common/base/text.h"
@@ -78,16 +77,15 @@ absl::Status ErrorOf(const http::Reply& reply) {
                       CleanText(error->at("message").get_ref<const std::string&>(), 2000));
 }
 
-absl::StatusOr<llm::Secret> ReadKey(const std::string& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (!in) return absl::NotFoundError(absl::StrCat("--key-file ", file, ": cannot be read"));
-  const std::string all = text.str();
-  const absl::string_view key = absl::StripAsciiWhitespace(all);
+absl::StatusOr<http::Secret> ReadKey(const std::string& file) {
+  const absl::StatusOr<std::string> text = ReadSmallFile(file);
+  if (!text.ok()) {
+    return absl::Status(text.status().code(), absl::StrCat("--key-file ", text.status().message()));
+  }
+  const absl::string_view key = absl::StripAsciiWhitespace(*text);
   if (key.empty())
     return absl::InvalidArgumentError(absl::StrCat("--key-file ", file, ": is empty"));
-  return llm::Secret(std::string(key));
+  return http::Secret(std::string(key));
 }
 
 std::string ValueOf(const Finding& finding) {
@@ -111,7 +109,7 @@ void AddLine(std::string& text, absl::string_view line) {
 
 }  // namespace
 
-absl::StatusOr<DryRun> AskForDryRun(http::Transport& transport, const llm::Secret& key,
+absl::StatusOr<DryRun> AskForDryRun(http::Transport& transport, const http::Secret& key,
                                     const std::string& action) {
   GALEN_RETURN_IF_ERROR(CheckName(action));
   http::Request request;
@@ -146,7 +144,7 @@ absl::StatusOr<DryRun> AskForDryRun(const DryRunArguments& arguments, const std:
                      ": is plain HTTP and not loopback, and the key would cross the network in the "
                      "clear; name its https:// address"));
   }
-  GALEN_ASSIGN_OR_RETURN(const llm::Secret key, ReadKey(arguments.key_file));
+  GALEN_ASSIGN_OR_RETURN(const http::Secret key, ReadKey(arguments.key_file));
   http::Options options;
   options.server = std::string(absl::StripSuffix(arguments.gateway, "/"));
   options.what = "gateway";

@@ -6,7 +6,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/http/curl_transport.h"
-#include "common/llm/secret.h"
+#include "common/http/secret.h"
 #include "galen/v1/action_service.pb.h"
 #include "services/cli/terminal.h"
 
@@ -22,7 +22,7 @@ struct DryRunArguments {
 // Asks the gateway behind `transport`; blocks for at most two minutes. INVALID_ARGUMENT `action` is
 // no name of one; as of ActionService.DryRunAction; UNAVAILABLE and the like when it cannot be
 // reached; DATA_LOSS its answer is none.
-absl::StatusOr<galen::v1::DryRun> AskForDryRun(http::Transport& transport, const llm::Secret& key,
+absl::StatusOr<galen::v1::DryRun> AskForDryRun(http::Transport& transport, const http::Secret& key,
                                                const std::string& action);
 
 // The same of the gateway that the arguments name. INVALID_ARGUMENT also: a plain http:// address

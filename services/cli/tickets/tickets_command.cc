@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "common/base/proto_time.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/knowledge/load.h"
@@ -22,7 +23,7 @@ using gateway::tickets::TicketBook;
 constexpr int kPage = 500;
 
 std::string Minute(const google::protobuf::Timestamp& time) {
-  return absl::FormatTime("%Y-%m-%d %H:%M", gateway::tickets::TimeOf(time), absl::UTCTimeZone());
+  return absl::FormatTime("%Y-%m-%d %H:%M", ToTime(time), absl::UTCTimeZone());
 }
 
 absl::Status List(TicketBook& book, const std::string& target, Console& console) {

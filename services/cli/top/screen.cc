@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "common/base/time_text.h"
 
 namespace galen::cli::top {
 namespace {
@@ -174,14 +175,13 @@ std::string JsonOf(const Snapshot& snapshot) {
   const auto or_null = [](std::optional<double> value) {
     return value.has_value() ? json(*value) : json(nullptr);
   };
-  json all = {
-      {"time", absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", snapshot.time, absl::UTCTimeZone())},
-      {"running", snapshot.running},
-      {"waiting", snapshot.waiting},
-      {"refused_per_second", snapshot.shed},
-      {"diagnoses", json::array()},
-      {"services", json::array()},
-      {"programs", json::array()}};
+  json all = {{"time", galen::TimeText(snapshot.time, 3)},
+              {"running", snapshot.running},
+              {"waiting", snapshot.waiting},
+              {"refused_per_second", snapshot.shed},
+              {"diagnoses", json::array()},
+              {"services", json::array()},
+              {"programs", json::array()}};
   if (!snapshot.diagnoses_trouble.empty()) all["diagnoses_error"] = snapshot.diagnoses_trouble;
   for (const DiagnosisRow& row : snapshot.diagnoses) {
     all["diagnoses"].push_back({{"id", row.name},

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "common/base/proto_time.h"
 #include "common/base/text.h"
 
 namespace galen::cli::top {
@@ -101,10 +102,6 @@ void AddCalls(const Series& series, double rise, double seconds,
   }
 }
 
-absl::Time TimeOf(const google::protobuf::Timestamp& time) {
-  return absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos());
-}
-
 DiagnosisRow RowOf(const v1::Diagnosis& diagnosis, absl::Time now) {
   DiagnosisRow row;
   const std::string name = CleanText(diagnosis.name(), kMostText);
@@ -114,8 +111,8 @@ DiagnosisRow RowOf(const v1::Diagnosis& diagnosis, absl::Time now) {
   row.state = v1::Diagnosis::State_Name(diagnosis.state());
   row.at_rest =
       diagnosis.state() != v1::Diagnosis::PENDING && diagnosis.state() != v1::Diagnosis::RUNNING;
-  const absl::Time end = row.at_rest ? TimeOf(diagnosis.update_time()) : now;
-  row.age = std::max(end - TimeOf(diagnosis.create_time()), absl::ZeroDuration());
+  const absl::Time end = row.at_rest ? ToTime(diagnosis.update_time()) : now;
+  row.age = std::max(end - ToTime(diagnosis.create_time()), absl::ZeroDuration());
   row.step = CleanText(absl::StrJoin(diagnosis.steps(), ", "), kMostText);
   row.pending_checks = diagnosis.pending_checks();
   row.cause = CleanText(diagnosis.report().primary_cause().label(), kMostText);

@@ -13,7 +13,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "common/llm/http.h"
+#include "common/base/steady.h"
+#include "common/http/curl_transport.h"
 #include "services/cli/certs/certs_command.h"
 #include "services/cli/diagnosis_api.h"
 #include "services/cli/top/screen.h"
@@ -43,7 +44,7 @@ class OwnScreen {
 class Reader {
  public:
   Reader(const TopArguments& arguments, DiagnosisLister lister)
-      : arguments_(arguments), lister_(std::move(lister)), http_(Endpoint()) {}
+      : arguments_(arguments), lister_(std::move(lister)) {}
 
   Reading Read() {
     Reading reading;
@@ -60,20 +61,14 @@ class Reader {
   }
 
  private:
-  static llm::Endpoint Endpoint() {
-    llm::Endpoint endpoint;
-    endpoint.proxy = "none";
-    return endpoint;
-  }
-
   absl::StatusOr<std::vector<Series>> Scrape(const std::string& address) {
-    llm::HttpRequest request;
-    request.url = absl::StrCat(
+    http::Request request;
+    request.accept = "text/plain";
+    request.target = absl::StrCat(
         "http://", address.find(':') == std::string::npos ? "127.0.0.1:" : "", address, "/metrics");
-    request.deadline = absl::Now() + kTimeLimit;
+    request.deadline = SteadyNow() + kTimeLimit;
     request.most_bytes = kMostBytes;
-    int sent = 0;
-    const absl::StatusOr<llm::HttpReply> reply = http_.Send(request, llm::Secret(), sent);
+    const absl::StatusOr<http::Reply> reply = transport_.Send(request, http::Secret());
     if (!reply.ok()) return reply.status();
     if (reply->code != 200) {
       return absl::UnavailableError(absl::StrCat("answers HTTP ", reply->code, " at /metrics"));
@@ -102,7 +97,7 @@ class Reader {
 
   const TopArguments& arguments_;
   const DiagnosisLister lister_;
-  llm::Http http_;
+  http::CurlTransport transport_{http::Options()};
 };
 
 // True when a signal ended the wait.

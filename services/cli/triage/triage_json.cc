@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "absl/time/time.h"
+#include "common/base/time_text.h"
 #include "nlohmann/json.hpp"
 
 namespace galen::cli {
@@ -10,16 +11,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string TimeText(absl::Time time) {
-  return absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", time, absl::UTCTimeZone());
-}
-
 template <typename T>
 void Put(Json& object, const char* name, const std::optional<T>& value) {
   if (value.has_value()) object[name] = *value;
 }
 void Put(Json& object, const char* name, const std::optional<absl::Time>& time) {
-  if (time.has_value()) object[name] = TimeText(*time);
+  if (time.has_value()) object[name] = TimeText(*time, 3);
 }
 void Put(Json& object, const char* name, const std::optional<absl::Duration>& duration) {
   if (duration.has_value()) object[name] = absl::ToDoubleSeconds(*duration);

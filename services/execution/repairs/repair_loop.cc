@@ -6,9 +6,10 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/proto_time.h"
 #include "common/base/status_macros.h"
+#include "common/base/transient.h"
 #include "services/execution/repairs/recovery.h"
-#include "services/execution/times.h"
 
 namespace galen::execution {
 namespace {
@@ -20,12 +21,8 @@ using node::v1::RepairResponse;
 constexpr char kRun[] = "galen-execution";  // of all replicas
 constexpr absl::Duration kCallMargin = absl::Seconds(30);
 
-// Whether to try again makes sense.
-bool WillPass(const absl::Status& status) {
-  return absl::IsUnavailable(status) || absl::IsAborted(status) ||
-         absl::IsDeadlineExceeded(status) || absl::IsResourceExhausted(status) ||
-         absl::IsCancelled(status) || absl::IsNotFound(status);
-}
+// A node that is not registered at the moment may be so again.
+bool MayPass(const absl::Status& status) { return IsTransient(status) || absl::IsNotFound(status); }
 
 }  // namespace
 
@@ -138,8 +135,8 @@ absl::Status RepairLoop::Serve(const Action& action) {
   absl::StatusOr<Outcome> outcome = Do(*taken, *how);
   if (cancellation_.cancelled()) return absl::OkStatus();
   if (!outcome.ok()) {
-    const bool tired = clock_.Now() - TimeOf(taken->consume_time()) > options_.patience;
-    if (WillPass(outcome.status()) && !tired) return outcome.status();
+    const bool tired = clock_.Now() - ToTime(taken->consume_time()) > options_.patience;
+    if (MayPass(outcome.status()) && !tired) return outcome.status();
     outcome = GivenUp(action, outcome.status());
   }
   Tell(absl::StrCat(action.name(), " (", action.run(), ", approved by ", taken->decided_by(),
@@ -156,7 +153,7 @@ absl::Status RepairLoop::Serve(const Action& action) {
 
 RepairLoop::Outcome RepairLoop::GivenUp(const Action& action, const absl::Status& why) {
   // An executor that answers knows what it did: an error says that it did nothing.
-  bool unknown = WillPass(why);
+  bool unknown = MayPass(why);
   if (unknown) {
     const std::lock_guard<std::mutex> lock(mu_);
     unknown = unsent_.count(action.name()) == 0;

@@ -10,18 +10,21 @@ namespace galen::gateway {
 
 KeyAccess::KeyAccess(KeyBook& book, const Clock& clock,
                      std::function<void(const std::string&)> tell, absl::Duration refresh)
-    : book_(book), clock_(clock), tell_(std::move(tell)), refresh_(refresh), thread_([this] {
-        Loop();
-      }) {}
-
-KeyAccess::~KeyAccess() {
-  {
-    const std::lock_guard lock(mu_);
-    stopping_ = true;
-  }
-  changed_.notify_all();
-  thread_.join();
-}
+    : book_(book),
+      clock_(clock),
+      tell_(std::move(tell)),
+      task_(
+          [this, refresh] {
+            const absl::Status status = book_.Refresh();
+            if (!status.ok() && !std::exchange(away_, true)) {
+              tell_(absl::StrCat("API keys cannot be read, the known ones stay good: ",
+                                 status.message()));
+            } else if (status.ok() && std::exchange(away_, false)) {
+              tell_("API keys can be read again");
+            }
+            return refresh;
+          },
+          refresh) {}
 
 absl::StatusOr<Principal> KeyAccess::Authenticate(const http::Request& request) {
   constexpr absl::string_view kBearer = "bearer ";
@@ -38,22 +41,6 @@ absl::StatusOr<Principal> KeyAccess::Authenticate(const http::Request& request) 
     text.remove_prefix(kBearer.size());
   }
   return book_.Find(absl::StripAsciiWhitespace(text), clock_.Now());
-}
-
-void KeyAccess::Loop() {
-  bool away = false;
-  std::unique_lock lock(mu_);
-  while (
-      !changed_.wait_for(lock, absl::ToChronoNanoseconds(refresh_), [this] { return stopping_; })) {
-    lock.unlock();
-    const absl::Status status = book_.Refresh();
-    if (!status.ok() && !std::exchange(away, true)) {
-      tell_(absl::StrCat("API keys cannot be read, the known ones stay good: ", status.message()));
-    } else if (status.ok() && std::exchange(away, false)) {
-      tell_("API keys can be read again");
-    }
-    lock.lock();
-  }
 }
 
 }  // namespace galen::gateway

@@ -1,13 +1,11 @@
 #ifndef SERVICES_GATEWAY_ACCESS_KEY_ACCESS_H_
 #define SERVICES_GATEWAY_ACCESS_KEY_ACCESS_H_
 
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <string>
-#include <thread>
 
 #include "common/base/clock.h"
+#include "common/base/periodic_task.h"
 #include "services/gateway/access/key_book.h"
 #include "services/gateway/api/access.h"
 
@@ -21,23 +19,15 @@ class KeyAccess final : public Access {
   // Both must outlive it. `tell` gets a sentence when the store goes away, and when it is back.
   KeyAccess(KeyBook& book, const Clock& clock, std::function<void(const std::string&)> tell,
             absl::Duration refresh = absl::Seconds(1));
-  ~KeyAccess() override;
-  KeyAccess(const KeyAccess&) = delete;
-  KeyAccess& operator=(const KeyAccess&) = delete;
 
   absl::StatusOr<Principal> Authenticate(const http::Request& request) override;
 
  private:
-  void Loop();
-
   KeyBook& book_;
   const Clock& clock_;
   const std::function<void(const std::string&)> tell_;
-  const absl::Duration refresh_;
-  std::mutex mu_;  // galen::Mutex cannot wait until a time
-  std::condition_variable changed_;
-  bool stopping_ = false;
-  std::thread thread_;
+  bool away_ = false;  // of the task
+  PeriodicTask task_;
 };
 
 }  // namespace galen::gateway

@@ -6,6 +6,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/proto_time.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "services/gateway/access/api_key.h"
@@ -17,10 +18,6 @@ constexpr absl::string_view kJournal = "gateway.keys";
 constexpr absl::string_view kPlace = "journal/gateway.keys";  // of its seals
 constexpr int kBatch = 1000;
 constexpr std::size_t kMaxNote = 256;
-
-absl::Time TimeOf(const google::protobuf::Timestamp& time) {
-  return absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos());
-}
 
 absl::Status CheckNew(const KeyBook::NewKey& wanted) {
   if (wanted.tenant == "*" && wanted.role == UserRole::kCustomer) {
@@ -160,7 +157,7 @@ absl::StatusOr<Principal> KeyBook::Find(absl::string_view text, absl::Time now) 
   const auto it = keys_.find(given->id);
   if (it == keys_.end() || !SameHash(it->second.secret_sha256(), hash)) return wrong;
   const v1::ApiKey& key = it->second;
-  if (key.has_expire_time() && TimeOf(key.expire_time()) <= now) {
+  if (key.has_expire_time() && ToTime(key.expire_time()) <= now) {
     return absl::UnauthenticatedError("this API key has expired");
   }
   const std::optional<UserRole> role = ParseUserRole(key.role());

@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/proto_time.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/trace/trace.h"
@@ -79,8 +80,7 @@ galen::v1::DryRun Compared(const galen::v1::Action& action, galen::v1::DryRun sa
 
 absl::Duration LifetimeOf(const galen::v1::ApproveActionRequest& request) {
   if (!request.has_lifetime()) return galen::actions::kUsualLifetime;
-  return absl::Seconds(request.lifetime().seconds()) +
-         absl::Nanoseconds(request.lifetime().nanos());
+  return ToDuration(request.lifetime());
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/ascii.h"
+#include "common/base/names.h"
 
 namespace galen::gateway {
 namespace {
@@ -21,12 +22,7 @@ std::optional<UserRole> ParseUserRole(absl::string_view name) {
   return std::nullopt;
 }
 
-bool IsTenant(absl::string_view text) {
-  return !text.empty() && text.size() <= 63 && std::all_of(text.begin(), text.end(), [](char c) {
-    return absl::ascii_islower(static_cast<unsigned char>(c)) ||
-           absl::ascii_isdigit(static_cast<unsigned char>(c)) || c == '-';
-  });
-}
+bool IsTenant(absl::string_view text) { return IsSegment(text); }
 
 bool Principal::Has(absl::string_view scope) const {
   return std::find(scopes.begin(), scopes.end(), scope) != scopes.end();

@@ -15,6 +15,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/json_access.h"
+#include "common/base/proto_time.h"
 #include "common/base/retry_hint.h"
 #include "common/base/text.h"
 #include "google/rpc/error_details.pb.h"
@@ -138,10 +139,7 @@ std::string ErrorJson(const absl::Status& status, int http_status) {
   }
   if (const std::optional<absl::Duration> wait = RetryAfter(status)) {
     RetryInfo retry;
-    const std::int64_t seconds = absl::ToInt64Seconds(*wait);
-    retry.mutable_retry_delay()->set_seconds(seconds);
-    retry.mutable_retry_delay()->set_nanos(
-        static_cast<std::int32_t>(absl::ToInt64Nanoseconds(*wait - absl::Seconds(seconds))));
+    *retry.mutable_retry_delay() = ToProtoDuration(*wait);
     error["details"].push_back(DetailOf(retry));
   }
   return error.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);

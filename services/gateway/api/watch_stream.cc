@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/base/mutex.h"
 #include "common/base/steady.h"
 #include "services/gateway/api/errors.h"
 #include "services/gateway/api/transcode.h"
@@ -231,23 +230,27 @@ class WatchStreams::Session : public std::enable_shared_from_this<Session> {
 };
 
 WatchStreams::WatchStreams(Upstream& upstream, Options options)
-    : upstream_(upstream), options_(options), thread_([this] { Loop(); }) {}
+    : upstream_(upstream),
+      options_(options),
+      ticks_(
+          [this] {
+            std::map<std::int64_t, std::shared_ptr<Session>> all;
+            {
+              const MutexLock lock(mu_);
+              all = sessions_;
+            }
+            for (const auto& [id, session] : all) session->Tick();
+            return options_.tick;
+          },
+          options_.tick) {}
 
-WatchStreams::~WatchStreams() {
-  EndAll();
-  {
-    const std::lock_guard lock(mu_);
-    stopping_ = true;
-  }
-  changed_.notify_all();
-  thread_.join();
-}
+WatchStreams::~WatchStreams() { EndAll(); }
 
 void WatchStreams::Start(Stream stream) {
   std::shared_ptr<Session> session;
   bool ending = false;
   {
-    const std::lock_guard lock(mu_);
+    const MutexLock lock(mu_);
     ending = ending_;
     session = std::make_shared<Session>(*this, ++last_, std::move(stream));
     sessions_[last_] = session;
@@ -259,7 +262,7 @@ void WatchStreams::Start(Stream stream) {
 void WatchStreams::EndAll() {
   std::map<std::int64_t, std::shared_ptr<Session>> all;
   {
-    const std::lock_guard lock(mu_);
+    const MutexLock lock(mu_);
     ending_ = true;
     all = sessions_;
   }
@@ -267,28 +270,17 @@ void WatchStreams::EndAll() {
 }
 
 std::size_t WatchStreams::open() const {
-  const std::lock_guard lock(mu_);
+  const MutexLock lock(mu_);
   return sessions_.size();
 }
 
 void WatchStreams::Remove(std::int64_t id) {
   std::shared_ptr<Session> freed;  // outside the lock
-  const std::lock_guard lock(mu_);
+  const MutexLock lock(mu_);
   const auto it = sessions_.find(id);
   if (it == sessions_.end()) return;
   freed = std::move(it->second);
   sessions_.erase(it);
-}
-
-void WatchStreams::Loop() {
-  std::unique_lock lock(mu_);
-  while (!changed_.wait_for(lock, absl::ToChronoNanoseconds(options_.tick),
-                            [this] { return stopping_; })) {
-    const std::map<std::int64_t, std::shared_ptr<Session>> all = sessions_;
-    lock.unlock();
-    for (const auto& [id, session] : all) session->Tick();
-    lock.lock();
-  }
 }
 
 }  // namespace galen::gateway

@@ -3,19 +3,19 @@
 
 #include <google/protobuf/message.h>
 
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
-#include <thread>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "common/base/mutex.h"
+#include "common/base/periodic_task.h"
 #include "services/gateway/api/field_filter.h"
 #include "services/gateway/api/upstream.h"
 #include "services/gateway/http/handler.h"
@@ -62,18 +62,15 @@ class WatchStreams {
 
  private:
   class Session;
-  void Loop();
   void Remove(std::int64_t id);
 
   Upstream& upstream_;
   const Options options_;
-  mutable std::mutex mu_;  // galen::Mutex cannot wait until a time
-  std::condition_variable changed_;
-  bool stopping_ = false;
-  bool ending_ = false;
-  std::int64_t last_ = 0;
-  std::map<std::int64_t, std::shared_ptr<Session>> sessions_;
-  std::thread thread_;
+  mutable Mutex mu_;
+  bool ending_ ABSL_GUARDED_BY(mu_) = false;
+  std::int64_t last_ ABSL_GUARDED_BY(mu_) = 0;
+  std::map<std::int64_t, std::shared_ptr<Session>> sessions_ ABSL_GUARDED_BY(mu_);
+  PeriodicTask ticks_;
 };
 
 }  // namespace galen::gateway

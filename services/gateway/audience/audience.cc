@@ -3,9 +3,7 @@
 #include <google/protobuf/descriptor.h>
 
 #include <cstddef>
-#include <fstream>
 #include <functional>
-#include <iterator>
 #include <map>
 #include <utility>
 
@@ -16,6 +14,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "common/base/read_file.h"
 #include "common/base/status_macros.h"
 #include "galen/v1/diagnosis.pb.h"
 #include "galen/v1/evidence.pb.h"
@@ -104,10 +103,10 @@ absl::StatusOr<Audience> Audience::Load(const std::vector<std::string>& knowledg
   for (auto directory = knowledge_directories.rbegin(); directory != knowledge_directories.rend();
        ++directory) {
     const std::string path = absl::StrCat(*directory, "/audience.txt");
-    std::ifstream in(path, std::ios::binary);
-    if (!in.is_open()) continue;
-    const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-    return Parse(text, path);
+    const absl::StatusOr<std::string> text = ReadSmallFile(path);
+    if (absl::IsNotFound(text.status())) continue;
+    GALEN_RETURN_IF_ERROR(text.status());
+    return Parse(*text, path);
   }
   return absl::NotFoundError(
       "knowledge: no directory holds audience.txt, which says what customers are not shown");

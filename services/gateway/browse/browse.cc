@@ -5,6 +5,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "common/base/time_text.h"
 #include "services/gateway/api/errors.h"
 #include "services/gateway/api/json_response.h"
 
@@ -37,10 +38,8 @@ absl::StatusOr<std::string> Browse::NodesJson() const {
   if (!nodes.ok()) return nodes.status();
   Json list = Json::array();
   for (const store::NodeEntry& node : *nodes) {
-    list.push_back({{"name", node.name},
-                    {"address", node.record},
-                    {"expireTime",
-                     absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", node.expires, absl::UTCTimeZone())}});
+    list.push_back(
+        {{"name", node.name}, {"address", node.record}, {"expireTime", TimeText(node.expires)}});
   }
   return Text(Json{{"nodes", std::move(list)}});
 }

@@ -11,7 +11,6 @@ namespace galen::gateway::cluster {
 namespace {
 
 using kube::Json;
-using kube::TextAt;
 
 constexpr absl::Duration kLongestSleep = absl::Seconds(1);
 // What is no more is not asked for for ever.
@@ -42,7 +41,7 @@ Controller::~Controller() {
   watch_.reset();
   cancellation_.Cancel();
   {
-    const std::lock_guard lock(mu_);
+    const MutexLock lock(mu_);
     stopping_ = true;
   }
   changed_.notify_all();
@@ -50,7 +49,7 @@ Controller::~Controller() {
 }
 
 Controller::Counts Controller::counts() const {
-  const std::lock_guard lock(mu_);
+  const MutexLock lock(mu_);
   Counts counts = counts_;
   counts.followed = items_.size();
   return counts;
@@ -59,7 +58,7 @@ Controller::Counts Controller::counts() const {
 void Controller::Heard(const kube::Change& change) {
   const Key key(TextAt(change.object, {"metadata", "namespace"}),
                 TextAt(change.object, {"metadata", "uid"}));
-  const std::lock_guard lock(mu_);
+  const MutexLock lock(mu_);
   const auto found = items_.find(key);
   const bool deleted = change.kind == kube::Change::Kind::kDeleted;
   if (found == items_.end()) {
@@ -81,8 +80,8 @@ void Controller::Heard(const kube::Change& change) {
   changed_.notify_all();
 }
 
-void Controller::Loop() {
-  std::unique_lock lock(mu_);
+bool Controller::Take(Key& key, Json& object, bool& deleted) {
+  const MutexLock lock(mu_);
   while (!stopping_) {
     const absl::Time now = SteadyNow();
     absl::Time next = now + kLongestSleep;
@@ -93,27 +92,35 @@ void Controller::Loop() {
       chosen = it;
     }
     if (chosen == items_.end() || next > now) {
-      changed_.wait_for(lock, absl::ToChronoNanoseconds(next - now));
+      mu_.WaitFor(changed_, next - now);
       continue;
     }
     Item& item = chosen->second;
     item.busy = true;
     item.changed = false;
-    const Key key = chosen->first;
-    const Json object = item.object;
-    const bool deleted = item.deleted;
-    lock.unlock();
+    key = chosen->first;
+    object = item.object;
+    deleted = item.deleted;
+    return true;
+  }
+  return false;
+}
+
+void Controller::Loop() {
+  Key key;
+  Json object;
+  bool deleted = false;
+  while (Take(key, object, deleted)) {
     Reconciler::Outcome outcome = deleted ? reconciler_.Deleted(object, cancellation_)
                                           : reconciler_.Step(object, cancellation_);
     Made(key, object, std::move(outcome));
-    lock.lock();
   }
 }
 
 void Controller::Made(const Key& key, const Json& object, Reconciler::Outcome outcome) {
   std::string news;
   {
-    const std::lock_guard lock(mu_);
+    const MutexLock lock(mu_);
     if (stopping_) return;
     ++counts_.steps;
     const auto found = items_.find(key);

@@ -6,14 +6,15 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/time/time.h"
 #include "common/base/cancellation.h"
+#include "common/base/mutex.h"
 #include "common/kube/client.h"
 #include "common/kube/watch.h"
 #include "services/gateway/cluster/reconciler.h"
@@ -54,6 +55,8 @@ class Controller {
     absl::Time due;        // on SteadyNow()'s scale
   };
   void Heard(const kube::Change& change);
+  // Waits for a step that is due; false at the end.
+  bool Take(Key& key, kube::Json& object, bool& deleted);
   void Loop();
   void Made(const Key& key, const kube::Json& object, Reconciler::Outcome outcome);
 
@@ -61,13 +64,13 @@ class Controller {
   const Options options_;
   const std::function<void(const std::string&)> tell_;
   Cancellation cancellation_;
-  mutable std::mutex mu_;  // galen::Mutex cannot wait until a time
+  mutable Mutex mu_;
   std::condition_variable changed_;
-  bool stopping_ = false;
-  Counts counts_;
-  bool failing_ = false;  // and it was said
-  bool deaf_ = false;     // the same of the watch; of its thread alone
-  std::map<Key, Item> items_;
+  bool stopping_ ABSL_GUARDED_BY(mu_) = false;
+  Counts counts_ ABSL_GUARDED_BY(mu_);
+  bool failing_ ABSL_GUARDED_BY(mu_) = false;  // and it was said
+  bool deaf_ = false;                          // the same of the watch; of its thread alone
+  std::map<Key, Item> items_ ABSL_GUARDED_BY(mu_);
   std::vector<std::thread> threads_;
   std::unique_ptr<kube::Watch> watch_;
 };

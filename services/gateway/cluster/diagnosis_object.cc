@@ -10,8 +10,10 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/proto_time.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/base/time_text.h"
 #include "services/gateway/api/customer_rules.h"
 
 namespace galen::gateway::cluster {
@@ -19,21 +21,12 @@ namespace {
 
 using galen::v1::Diagnosis;
 using kube::Json;
-using kube::TextAt;
 
 constexpr std::size_t kMostText = 1000;
 constexpr std::size_t kMostLabel = 200;
 constexpr int kMostSteps = 10;
 constexpr char kRefused[] = "Refused";
 constexpr char kWaiting[] = "Waiting";
-
-std::string TimeText(absl::Time time) {
-  return absl::FormatTime("%Y-%m-%d%ET%H:%M:%SZ", time, absl::UTCTimeZone());
-}
-
-std::string TimeText(const google::protobuf::Timestamp& time) {
-  return TimeText(absl::FromUnixSeconds(time.seconds()));
-}
 
 // As Kubernetes words such things: "AwaitingFeedback".
 std::string StateText(Diagnosis::State state) {
@@ -233,9 +226,9 @@ Json StatusOf(const Json& object, const Diagnosis& diagnosis, absl::Time now) {
   Json status = {{"observedGeneration", GenerationOf(object)},
                  {"diagnosis", diagnosis.name()},
                  {"state", state}};
-  if (diagnosis.has_create_time()) status["startTime"] = TimeText(diagnosis.create_time());
+  if (diagnosis.has_create_time()) status["startTime"] = TimeText(ToTime(diagnosis.create_time()));
   if (over && diagnosis.has_update_time()) {
-    status["completionTime"] = TimeText(diagnosis.update_time());
+    status["completionTime"] = TimeText(ToTime(diagnosis.update_time()));
   }
   if (diagnosis.has_report()) {
     AddReport(diagnosis.report(), status);

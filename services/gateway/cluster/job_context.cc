@@ -17,7 +17,6 @@ namespace galen::gateway::cluster {
 namespace {
 
 using kube::Json;
-using kube::TextAt;
 
 constexpr std::size_t kMostName = 253;
 constexpr std::size_t kMostImage = 512;

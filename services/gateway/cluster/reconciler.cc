@@ -14,7 +14,6 @@ namespace galen::gateway::cluster {
 namespace {
 
 using kube::Json;
-using kube::TextAt;
 
 constexpr absl::Duration kCall = absl::Seconds(20);
 constexpr absl::Duration kTenantKept = absl::Minutes(1);

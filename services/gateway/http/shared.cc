@@ -1,9 +1,11 @@
 #include "services/gateway/http/shared.h"
 
+#include "common/base/steady.h"
+
 namespace galen::gateway::http {
 
 std::int64_t Shared::Enter(const std::shared_ptr<Closable>& connection) {
-  const std::lock_guard lock(mu_);
+  const MutexLock lock(mu_);
   if (draining()) return 0;
   connections.fetch_add(1, std::memory_order_relaxed);
   entries_[++last_].connection = connection;
@@ -11,7 +13,7 @@ std::int64_t Shared::Enter(const std::shared_ptr<Closable>& connection) {
 }
 
 void Shared::Leave(std::int64_t id) {
-  const std::lock_guard lock(mu_);
+  const MutexLock lock(mu_);
   const auto it = entries_.find(id);
   if (it == entries_.end()) return;
   waiting_.erase(it->second.since);
@@ -20,7 +22,7 @@ void Shared::Leave(std::int64_t id) {
 }
 
 void Shared::Waiting(std::int64_t id) {
-  const std::lock_guard lock(mu_);
+  const MutexLock lock(mu_);
   const auto it = entries_.find(id);
   if (it == entries_.end() || it->second.since != 0) return;
   it->second.since = ++last_;
@@ -28,7 +30,7 @@ void Shared::Waiting(std::int64_t id) {
 }
 
 void Shared::Working(std::int64_t id) {
-  const std::lock_guard lock(mu_);
+  const MutexLock lock(mu_);
   const auto it = entries_.find(id);
   if (it == entries_.end()) return;
   waiting_.erase(it->second.since);
@@ -38,7 +40,7 @@ void Shared::Working(std::int64_t id) {
 bool Shared::MakeRoom() {
   std::shared_ptr<Closable> oldest;
   {
-    const std::lock_guard lock(mu_);
+    const MutexLock lock(mu_);
     if (entries_.size() < options.max_connections) return true;
     if (waiting_.empty()) return false;
     const std::int64_t id = waiting_.begin()->second;
@@ -55,7 +57,7 @@ bool Shared::MakeRoom() {
 bool Shared::TakeBody(const std::string& payer, std::size_t bytes) {
   if (bytes == 0) return true;
   const std::size_t most = payer.empty() ? options.max_unknown_bytes : options.max_payer_bytes;
-  const std::lock_guard lock(bodies_mu_);
+  const MutexLock lock(bodies_mu_);
   const auto own = bodies_of_.find(payer);
   const std::size_t held = own == bodies_of_.end() ? 0 : own->second;
   if (bodies_ + bytes > options.max_bodies_bytes || held + bytes > most) return false;
@@ -66,14 +68,14 @@ bool Shared::TakeBody(const std::string& payer, std::size_t bytes) {
 
 void Shared::GiveBody(const std::string& payer, std::size_t bytes) {
   if (bytes == 0) return;
-  const std::lock_guard lock(bodies_mu_);
+  const MutexLock lock(bodies_mu_);
   bodies_ -= bytes;
   const auto own = bodies_of_.find(payer);
   if ((own->second -= bytes) == 0) bodies_of_.erase(own);
 }
 
 std::vector<std::shared_ptr<Closable>> Shared::All() const {
-  const std::lock_guard lock(mu_);
+  const MutexLock lock(mu_);
   std::vector<std::shared_ptr<Closable>> all;
   for (const auto& [id, entry] : entries_) {
     if (auto connection = entry.connection.lock()) all.push_back(std::move(connection));
@@ -83,7 +85,7 @@ std::vector<std::shared_ptr<Closable>> Shared::All() const {
 
 void Shared::Drain() {
   {
-    const std::lock_guard lock(mu_);
+    const MutexLock lock(mu_);
     draining_.store(true, std::memory_order_release);
   }
   for (const auto& connection : All()) connection->Drain();
@@ -94,13 +96,14 @@ void Shared::CloseAll() {
 }
 
 bool Shared::WaitUntilNone(absl::Duration limit) {
-  std::unique_lock lock(mu_);
-  return fewer_.wait_for(lock, absl::ToChronoNanoseconds(limit),
-                         [this] { return entries_.empty(); });
+  const absl::Time until = SteadyNow() + limit;
+  const MutexLock lock(mu_);
+  while (!entries_.empty() && SteadyNow() < until) mu_.WaitFor(fewer_, until - SteadyNow());
+  return entries_.empty();
 }
 
 std::size_t Shared::open() const {
-  const std::lock_guard lock(mu_);
+  const MutexLock lock(mu_);
   return entries_.size();
 }
 

@@ -6,11 +6,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/time/time.h"
+#include "common/base/mutex.h"
 #include "services/gateway/http/handler.h"
 #include "services/gateway/http/server.h"
 
@@ -66,15 +67,15 @@ class Shared {
   };
   std::vector<std::shared_ptr<Closable>> All() const;
 
-  mutable std::mutex mu_;  // galen::Mutex cannot wait until a time
+  mutable Mutex mu_;
   std::condition_variable fewer_;
-  std::int64_t last_ = 0;
-  std::map<std::int64_t, Entry> entries_;
-  std::map<std::int64_t, std::int64_t> waiting_;  // since: id
+  std::int64_t last_ ABSL_GUARDED_BY(mu_) = 0;
+  std::map<std::int64_t, Entry> entries_ ABSL_GUARDED_BY(mu_);
+  std::map<std::int64_t, std::int64_t> waiting_ ABSL_GUARDED_BY(mu_);  // since: id
   std::atomic<bool> draining_ = false;
-  std::mutex bodies_mu_;
-  std::size_t bodies_ = 0;
-  std::map<std::string, std::size_t> bodies_of_;  // by payer
+  Mutex bodies_mu_;
+  std::size_t bodies_ ABSL_GUARDED_BY(bodies_mu_) = 0;
+  std::map<std::string, std::size_t> bodies_of_ ABSL_GUARDED_BY(bodies_mu_);  // by payer
 };
 
 }  // namespace galen::gateway::http

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/base/json_access.h"
+#include "common/base/names.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 
@@ -88,16 +89,10 @@ constexpr char kTools[] = R"json([
   "annotations": {"readOnlyHint": true, "openWorldHint": false}}
 ])json";
 
-bool IsPart(absl::string_view text) {
-  return !text.empty() && text.size() <= 63 && std::all_of(text.begin(), text.end(), [](char c) {
-    return absl::ascii_islower(c) || absl::ascii_isdigit(c) || c == '-';
-  });
-}
-
 bool IsDiagnosis(absl::string_view name) {
   const std::vector<absl::string_view> parts = absl::StrSplit(name, '/');
-  return parts.size() == 4 && parts[0] == "tenants" && IsPart(parts[1]) &&
-         parts[2] == "diagnoses" && IsPart(parts[3]);
+  return parts.size() == 4 && parts[0] == "tenants" && IsSegment(parts[1]) &&
+         parts[2] == "diagnoses" && IsSegment(parts[3]);
 }
 
 std::string Escaped(absl::string_view text) {
@@ -217,7 +212,7 @@ absl::StatusOr<ApiCall> CallOf(absl::string_view tool, const json& arguments,
   const std::string asked_tenant = TextArgument(arguments, "tenant");
   const std::string parent =
       absl::StrCat("tenants/", asked_tenant.empty() ? std::string(tenant) : asked_tenant);
-  if (schema->at("properties").contains("tenant") && !IsPart(parent.substr(8))) {
+  if (schema->at("properties").contains("tenant") && !IsSegment(parent.substr(8))) {
     return Wrong("tenant", "is missing: this credential is for several");
   }
   ApiCall call;

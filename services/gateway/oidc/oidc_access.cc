@@ -16,18 +16,20 @@ OidcAccess::OidcAccess(const std::vector<OidcIssuer>& issuers, Access& keys, con
   for (const OidcIssuer& issuer : issuers) {
     providers_.push_back(std::make_unique<ProviderKeys>(issuer, clock, options_.times));
   }
-  thread_ = std::thread([this] { Loop(); });
+  away_.resize(providers_.size());
+  FetchDocument fetch = options_.fetch;
+  if (!fetch) {
+    fetch = [this](const OidcIssuer& issuer, const std::string& url) {
+      return FetchOverHttp(issuer, url, cancellation_);
+    };
+  }
+  task_.emplace([this, fetch = std::move(fetch)] {
+    Refresh(fetch);
+    return options_.tick;
+  });
 }
 
-OidcAccess::~OidcAccess() {
-  {
-    const std::lock_guard lock(mu_);
-    stopping_ = true;
-  }
-  cancellation_.Cancel();
-  changed_.notify_all();
-  thread_.join();
-}
+OidcAccess::~OidcAccess() { cancellation_.Cancel(); }
 
 absl::StatusOr<Principal> OidcAccess::Authenticate(const http::Request& request) {
   constexpr absl::string_view kBearer = "bearer ";
@@ -45,7 +47,7 @@ absl::StatusOr<Principal> OidcAccess::Authenticate(const http::Request& request)
     if (iss == token.claims.end() || *iss != issuer.issuer) continue;
     absl::StatusOr<std::shared_ptr<const JwkSet>> keys = provider->For(token.kid);
     if (!keys.ok()) {
-      if (absl::IsUnavailable(keys.status())) changed_.notify_all();
+      if (absl::IsUnavailable(keys.status())) task_->Wake();
       return keys.status();
     }
     GALEN_RETURN_IF_ERROR(CheckToken(token, **keys, issuer.issuer, issuer.audience, clock_.Now()));
@@ -54,30 +56,19 @@ absl::StatusOr<Principal> OidcAccess::Authenticate(const http::Request& request)
   return absl::UnauthenticatedError("the token is of no issuer that is known here");
 }
 
-void OidcAccess::Loop() {
-  const FetchDocument over_http = [this](const OidcIssuer& issuer, const std::string& url) {
-    return FetchOverHttp(issuer, url, cancellation_);
-  };
-  const FetchDocument& fetch = options_.fetch ? options_.fetch : over_http;
-  std::vector<bool> away(providers_.size(), false);
-  std::unique_lock lock(mu_);
-  while (!stopping_) {
-    lock.unlock();
-    for (std::size_t i = 0; i < providers_.size(); ++i) {
-      ProviderKeys& provider = *providers_[i];
-      if (!provider.Due()) continue;
-      const absl::Status status = provider.Refresh(fetch);
-      if (cancellation_.cancelled()) return;
-      const std::string& issuer = provider.issuer().issuer;
-      if (!status.ok() && !away[i]) {
-        tell_(absl::StrCat("the keys of ", issuer, " cannot be had: ", status.message()));
-      } else if (status.ok() && away[i]) {
-        tell_(absl::StrCat("the keys of ", issuer, " can be had again"));
-      }
-      away[i] = !status.ok();
+void OidcAccess::Refresh(const FetchDocument& fetch) {
+  for (std::size_t i = 0; i < providers_.size(); ++i) {
+    ProviderKeys& provider = *providers_[i];
+    if (!provider.Due()) continue;
+    const absl::Status status = provider.Refresh(fetch);
+    if (cancellation_.cancelled()) return;
+    const std::string& issuer = provider.issuer().issuer;
+    if (!status.ok() && !away_[i]) {
+      tell_(absl::StrCat("the keys of ", issuer, " cannot be had: ", status.message()));
+    } else if (status.ok() && away_[i]) {
+      tell_(absl::StrCat("the keys of ", issuer, " can be had again"));
     }
-    lock.lock();
-    if (!stopping_) changed_.wait_for(lock, absl::ToChronoNanoseconds(options_.tick));
+    away_[i] = !status.ok();
   }
 }
 

@@ -1,15 +1,14 @@
 #ifndef SERVICES_GATEWAY_OIDC_OIDC_ACCESS_H_
 #define SERVICES_GATEWAY_OIDC_OIDC_ACCESS_H_
 
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
+#include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "common/base/clock.h"
+#include "common/base/periodic_task.h"
 #include "services/gateway/api/access.h"
 #include "services/gateway/oidc/provider_keys.h"
 
@@ -36,7 +35,7 @@ class OidcAccess final : public Access {
   absl::StatusOr<Principal> Authenticate(const http::Request& request) override;
 
  private:
-  void Loop();
+  void Refresh(const FetchDocument& fetch);
 
   std::vector<std::unique_ptr<ProviderKeys>> providers_;
   Access& keys_;
@@ -44,10 +43,8 @@ class OidcAccess final : public Access {
   const std::function<void(const std::string&)> tell_;
   const Options options_;
   Cancellation cancellation_;
-  std::mutex mu_;  // galen::Mutex cannot wait until a time
-  std::condition_variable changed_;
-  bool stopping_ = false;
-  std::thread thread_;
+  std::vector<bool> away_;  // by provider; of the task
+  std::optional<PeriodicTask> task_;
 };
 
 }  // namespace galen::gateway

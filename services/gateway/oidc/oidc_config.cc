@@ -1,14 +1,13 @@
 #include "services/gateway/oidc/oidc_config.h"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <set>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "common/base/read_file.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/host/yaml.h"
@@ -152,11 +151,7 @@ absl::StatusOr<std::vector<OidcIssuer>> ParseOidcConfig(absl::string_view text,
 }
 
 absl::StatusOr<std::vector<OidcIssuer>> LoadOidcConfig(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  if (!in.is_open() || in.bad())
-    return absl::NotFoundError(
-        absl::StrCat(path, ": cannot be read; is it there, and may this process read it?"));
+  GALEN_ASSIGN_OR_RETURN(const std::string text, ReadSmallFile(path));
   return ParseOidcConfig(text, path);
 }
 

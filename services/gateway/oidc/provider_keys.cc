@@ -9,7 +9,8 @@
 #include "common/base/json_access.h"
 #include "common/base/retry_hint.h"
 #include "common/base/status_macros.h"
-#include "common/llm/http.h"
+#include "common/base/steady.h"
+#include "common/http/curl_transport.h"
 
 namespace galen::gateway {
 namespace {
@@ -45,17 +46,13 @@ absl::StatusOr<std::string> KeysUrl(const OidcIssuer& issuer, const FetchDocumen
 
 absl::StatusOr<std::string> FetchOverHttp(const OidcIssuer& issuer, const std::string& url,
                                           const Cancellation& cancellation) {
-  llm::Endpoint endpoint;
-  endpoint.url = url;
-  endpoint.ca_file = issuer.ca_file;
-  llm::Http http(endpoint);
-  llm::HttpRequest request;
-  request.url = url;
-  request.deadline = absl::Now() + kFetchTime;
+  galen::http::CurlTransport transport({.ca_file = issuer.ca_file, .proxy = "environment"});
+  galen::http::Request request;
+  request.target = url;
+  request.deadline = SteadyNow() + kFetchTime;
   request.cancellation = &cancellation;
   request.most_bytes = kMostAnswerBytes;
-  int sent = 0;
-  absl::StatusOr<llm::HttpReply> reply = http.Send(request, llm::Secret(), sent);
+  absl::StatusOr<galen::http::Reply> reply = transport.Send(request, galen::http::Secret());
   if (!reply.ok()) {
     return absl::Status(reply.status().code(), absl::StrCat(url, ": ", reply.status().message()));
   }

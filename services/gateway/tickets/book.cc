@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "common/base/proto_time.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "services/gateway/tickets/decide.h"
@@ -51,7 +52,7 @@ void Revive(absl::Time now, v1::TicketDue& due) {
   due.clear_owner();
   due.clear_lease_expires();
   due.set_attempts(0);
-  SetTime(now, *due.mutable_first_due());
+  *due.mutable_first_due() = ToTimestamp(now);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "common/base/proto_time.h"
 #include "common/base/status_macros.h"
 #include "common/base/steady.h"
 
@@ -96,16 +97,16 @@ absl::StatusOr<absl::Time> Courier::WorkOnce() {
     for (TicketBook::Due& due : page) {
       after = due.value.diagnosis();
       ++count;
-      oldest = std::max(oldest, now - TimeOf(due.value.first_due()));
+      oldest = std::max(oldest, now - ToTime(due.value.first_due()));
       absl::Time from = now;
-      if (due.value.has_not_before()) from = std::max(from, TimeOf(due.value.not_before()));
-      if (!due.value.owner().empty()) from = std::max(from, TimeOf(due.value.lease_expires()));
+      if (due.value.has_not_before()) from = std::max(from, ToTime(due.value.not_before()));
+      if (!due.value.owner().empty()) from = std::max(from, ToTime(due.value.lease_expires()));
       if (from > now) {
         next = std::min(next, from);
         continue;
       }
       due.value.set_owner(me);
-      SetTime(now + LeaseOf(target_), *due.value.mutable_lease_expires());
+      *due.value.mutable_lease_expires() = ToTimestamp(now + LeaseOf(target_));
       const absl::Status taken = book_.PutDue(target_.name, due);
       if (absl::IsAborted(taken)) continue;
       GALEN_RETURN_IF_ERROR(taken);
@@ -125,7 +126,7 @@ absl::StatusOr<absl::Time> Courier::WorkOnce() {
 absl::Status Courier::PutMine(Round& round) {
   const absl::Time now = world_.clock->Now();
   for (;;) {
-    SetTime(now + LeaseOf(target_), *round.due.value.mutable_lease_expires());
+    *round.due.value.mutable_lease_expires() = ToTimestamp(now + LeaseOf(target_));
     round.leased_at = SteadyNow();
     const absl::Status put = book_.PutDue(target_.name, round.due);
     if (!absl::IsAborted(put)) return put;
@@ -200,7 +201,7 @@ absl::Status Courier::Deal(TicketBook::Due taken) {
       continue;
     }
     if (decision.step == Step::kWait) {
-      SetTime(decision.at, *round.due.value.mutable_not_before());
+      *round.due.value.mutable_not_before() = ToTimestamp(decision.at);
       round.due.value.clear_owner();
       round.due.value.clear_lease_expires();
       return book_.PutDue(target_.name, round.due);
@@ -218,7 +219,7 @@ absl::StatusOr<Outcome> Courier::Exchange(Step step, Round& round) {
   const RequestForm& form = *target_.system.Find(NameOf(step));
   const v1::TicketDue& due = round.due.value;
   const absl::Time since =
-      (due.has_opening_since() ? TimeOf(due.opening_since()) : TimeOf(due.first_due())) - kSlack;
+      (due.has_opening_since() ? ToTime(due.opening_since()) : ToTime(due.first_due())) - kSlack;
   Values values =
       ValuesFor(target_, round.document, round.ticket ? &round.ticket->value : nullptr, since);
   if (step == Step::kFind) values["page"] = absl::StrCat(round.page);
@@ -243,8 +244,8 @@ absl::StatusOr<bool> Courier::Carry(Step step, Round& round) {
   if (step == Step::kOpen) {
     const absl::Time now = world_.clock->Now();
     v1::TicketDue& due = round.due.value;
-    if (!due.has_opening_since()) SetTime(now, *due.mutable_opening_since());
-    SetTime(now, *due.mutable_opening_last());
+    if (!due.has_opening_since()) *due.mutable_opening_since() = ToTimestamp(now);
+    *due.mutable_opening_last() = ToTimestamp(now);
   }
   GALEN_RETURN_IF_ERROR(PutMine(round));
   GALEN_ASSIGN_OR_RETURN(const Outcome outcome, Exchange(step, round));
@@ -281,7 +282,7 @@ absl::Status Courier::Note(Step step, const Outcome& outcome, Round& round) {
     ticket.value.set_id(outcome.id);
     ticket.value.set_key(outcome.key);
     ticket.value.set_url(outcome.url);
-    SetTime(world_.clock->Now(), *ticket.value.mutable_open_time());
+    *ticket.value.mutable_open_time() = ToTimestamp(world_.clock->Now());
     // What was opened without our knowing tells of an unknown state: its text is written anew.
     const bool opened = step == Step::kOpen;
     const bool can_update = target_.system.Find("update") != nullptr;

@@ -1,23 +1,23 @@
 #ifndef SERVICES_GATEWAY_TICKETS_CURL_SENDER_H_
 #define SERVICES_GATEWAY_TICKETS_CURL_SENDER_H_
 
-#include <atomic>
-
+#include "common/base/cancellation.h"
+#include "common/http/curl_transport.h"
 #include "services/gateway/tickets/courier.h"
 
 namespace galen::gateway::tickets {
 
-// HTTP/1.1 with TLS by libcurl, a connection for each request. Redirects are not followed (a ticket
-// system that moved is for a person to say), certificates and host names are verified, answers of
-// more than 8 MiB are refused. Thread-safe.
+// A connection for each request. Redirects are not followed (a ticket system that moved is for a
+// person to say), answers of more than 8 MiB are refused. Thread-safe.
 class CurlSender final : public Sender {
  public:
   absl::StatusOr<HttpAnswer> Send(const HttpCall& call, absl::Duration timeout) override;
   // Ends what is under way, and what comes later at once.
-  void Stop() { stopping_.store(true); }
+  void Stop() { stopping_.Cancel(); }
 
  private:
-  std::atomic<bool> stopping_ = false;
+  Cancellation stopping_;
+  galen::http::CurlTransport transport_{{.proxy = "environment", .most_idle = 0}};
 };
 
 }  // namespace galen::gateway::tickets

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/base/proto_time.h"
 #include "services/gateway/tickets/document.h"
 
 namespace galen::gateway::tickets {
@@ -37,17 +38,6 @@ Decision ForTicket(const Target& target, const Situation& situation) {
 
 }  // namespace
 
-absl::Time TimeOf(const google::protobuf::Timestamp& time) {
-  return absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos());
-}
-
-void SetTime(absl::Time time, google::protobuf::Timestamp& to) {
-  const std::int64_t seconds = absl::ToUnixSeconds(time);
-  to.set_seconds(seconds);
-  to.set_nanos(
-      static_cast<std::int32_t>(absl::ToInt64Nanoseconds(time - absl::FromUnixSeconds(seconds))));
-}
-
 absl::string_view NameOf(Step step) {
   switch (step) {
     case Step::kDone:
@@ -70,8 +60,8 @@ absl::string_view NameOf(Step step) {
 
 Decision Decide(const Target& target, const Situation& situation, absl::Time now) {
   const v1::TicketDue& due = situation.due;
-  if (due.has_not_before() && TimeOf(due.not_before()) > now) {
-    return {Step::kWait, TimeOf(due.not_before())};
+  if (due.has_not_before() && ToTime(due.not_before()) > now) {
+    return {Step::kWait, ToTime(due.not_before())};
   }
   if (situation.ticket) return ForTicket(target, situation);
   const RequestForm* find = target.system.Find("find");
@@ -87,7 +77,7 @@ Decision Decide(const Target& target, const Situation& situation, absl::Time now
         {}};
   }
   if (due.has_opening_last()) {
-    const absl::Time known = TimeOf(due.opening_last()) + find->settles;
+    const absl::Time known = ToTime(due.opening_last()) + find->settles;
     if (now < known) return {Step::kWait, known};
   }
   return {Step::kFind, {}};
@@ -102,16 +92,16 @@ absl::Duration PauseAfter(int failures, double chance) {
 void Fail(const Outcome& outcome, absl::Time now, double chance, v1::TicketDue& due) {
   due.set_attempts(due.attempts() + 1);
   due.set_last_error(outcome.detail);
-  const bool given_up = due.has_first_due() && now - TimeOf(due.first_due()) > kGiveUpAfter;
+  const bool given_up = due.has_first_due() && now - ToTime(due.first_due()) > kGiveUpAfter;
   if (outcome.kind == Outcome::Kind::kRefused || given_up) {
-    SetTime(now, *due.mutable_dead_time());
+    *due.mutable_dead_time() = ToTimestamp(now);
     return;
   }
   absl::Duration pause = PauseAfter(due.attempts(), chance);
   if (outcome.retry_after) {
     pause = std::max(pause, std::min(*outcome.retry_after, kMostRetryAfter));
   }
-  SetTime(now + pause, *due.mutable_not_before());
+  *due.mutable_not_before() = ToTimestamp(now + pause);
 }
 
 bool IsDead(const v1::TicketDue& due) { return due.has_dead_time(); }

@@ -14,9 +14,6 @@
 
 namespace galen::gateway::tickets {
 
-absl::Time TimeOf(const google::protobuf::Timestamp& time);
-void SetTime(absl::Time time, google::protobuf::Timestamp& to);
-
 // What is to be done next for one diagnosis at one target.
 enum class Step : std::uint8_t { kDone, kWait, kFind, kOpen, kUpdate, kComment, kResolve };
 // "find", "open", ...

@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "common/base/proto_time.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/digest/sha256.h"
@@ -94,40 +95,29 @@ TicketDesk::TicketDesk(
         target, site_.console_url,
         Courier::World{&store.records(), &source_, &sender_, &clock_, &Chance, owner, redact}));
   }
-  threads_.emplace_back([this] {
-    Loop("event logs are not looked through for tickets",
-         [this]() -> absl::StatusOr<absl::Duration> {
-           GALEN_RETURN_IF_ERROR(scanner_.Scan());
-           return kScanEvery;
-         });
+  Add("event logs are not looked through for tickets", [this]() -> absl::StatusOr<absl::Duration> {
+    GALEN_RETURN_IF_ERROR(scanner_.Scan());
+    return kScanEvery;
   });
-  threads_.emplace_back([this] {
-    Loop("what was said in tickets waits", [this]() -> absl::StatusOr<absl::Duration> {
-      GALEN_RETURN_IF_ERROR(PassOn());
-      return kScanEvery;
-    });
+  Add("what was said in tickets waits", [this]() -> absl::StatusOr<absl::Duration> {
+    GALEN_RETURN_IF_ERROR(PassOn());
+    return kScanEvery;
   });
   for (const std::unique_ptr<Courier>& courier : couriers_) {
     for (int i = 0; i < courier->target().concurrency; ++i) {
-      threads_.emplace_back([this, one = courier.get()] {
-        Loop(absl::StrCat("tickets of ", one->target().name, " wait"),
-             [this, one]() -> absl::StatusOr<absl::Duration> {
-               GALEN_ASSIGN_OR_RETURN(const absl::Time next, one->WorkOnce());
-               return std::clamp(next - clock_.Now(), absl::ZeroDuration(), kLongestWait);
-             });
-      });
+      Add(absl::StrCat("tickets of ", courier->target().name, " wait"),
+          [this, one = courier.get()]() -> absl::StatusOr<absl::Duration> {
+            GALEN_ASSIGN_OR_RETURN(const absl::Time next, one->WorkOnce());
+            return std::clamp(next - clock_.Now(), absl::ZeroDuration(), kLongestWait);
+          });
     }
   }
 }
 
 TicketDesk::~TicketDesk() {
-  {
-    const std::lock_guard lock(mu_);
-    stopping_ = true;
-  }
+  for (const std::unique_ptr<PeriodicTask>& task : tasks_) task->Halt();
   sender_.Stop();
-  changed_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
+  tasks_.clear();
 }
 
 absl::StatusOr<bool> TicketDesk::Hear(const std::string& tenant, const TicketNews& news,
@@ -146,7 +136,7 @@ absl::StatusOr<bool> TicketDesk::Hear(const std::string& tenant, const TicketNew
   note.set_text(CleanText(news.text, 32 << 10));
   // (What tells deliveries apart may be any bytes.)
   note.set_delivery(Sha256Hex(news.delivery));
-  SetTime(clock_.Now(), *note.mutable_receive_time());
+  *note.mutable_receive_time() = ToTimestamp(clock_.Now());
   const auto put = records_.Put(kNotes, Sha256Hex(absl::StrCat(news.target, "/", news.delivery)),
                                 note.SerializeAsString(), 0);
   // (There already: it was told twice.)
@@ -171,7 +161,7 @@ absl::Status TicketDesk::PassOn() {
           news_.Take({note.target(), note.ticket(),
                       note.closed() ? TicketNews::Kind::kClosed : TicketNews::Kind::kComment,
                       note.author(), note.text(), note.delivery()});
-      const bool stale = clock_.Now() - TimeOf(note.receive_time()) > kGiveUpAfter;
+      const bool stale = clock_.Now() - ToTime(note.receive_time()) > kGiveUpAfter;
       if (!result.ok() && !stale) {
         failed = result.status();
         continue;
@@ -189,22 +179,17 @@ absl::Status TicketDesk::PassOn() {
   }
 }
 
-void TicketDesk::Loop(const std::string& what,
-                      const std::function<absl::StatusOr<absl::Duration>()>& work) {
-  bool failing = false;
-  std::unique_lock lock(mu_);
-  while (!stopping_) {
-    lock.unlock();
-    const absl::StatusOr<absl::Duration> wait = work();
-    if (!wait.ok() && !std::exchange(failing, true)) {
-      tell_(absl::StrCat(what, ": ", wait.status().message()));
-    } else if (wait.ok() && std::exchange(failing, false)) {
-      tell_(absl::StrCat("it is well again: ", what));
-    }
-    lock.lock();
-    changed_.wait_for(lock, absl::ToChronoNanoseconds(wait.ok() ? *wait : kAfterError),
-                      [this] { return stopping_; });
-  }
+void TicketDesk::Add(std::string what, std::function<absl::StatusOr<absl::Duration>()> work) {
+  tasks_.push_back(std::make_unique<PeriodicTask>(
+      [this, what = std::move(what), work = std::move(work), failing = false]() mutable {
+        const absl::StatusOr<absl::Duration> wait = work();
+        if (!wait.ok() && !std::exchange(failing, true)) {
+          tell_(absl::StrCat(what, ": ", wait.status().message()));
+        } else if (wait.ok() && std::exchange(failing, false)) {
+          tell_(absl::StrCat("it is well again: ", what));
+        }
+        return wait.ok() ? *wait : kAfterError;
+      }));
 }
 
 std::map<std::string, Courier::Counts> TicketDesk::counts() const {

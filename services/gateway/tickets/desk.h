@@ -1,17 +1,15 @@
 #ifndef SERVICES_GATEWAY_TICKETS_DESK_H_
 #define SERVICES_GATEWAY_TICKETS_DESK_H_
 
-#include <condition_variable>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "common/base/clock.h"
+#include "common/base/periodic_task.h"
 #include "common/store/store.h"
 #include "services/gateway/api/upstream.h"
 #include "services/gateway/tickets/courier.h"
@@ -61,7 +59,7 @@ class TicketDesk {
   // Gives what was heard to its diagnoses.
   absl::Status PassOn();
   // Calls `work` until the end; it gives the time to wait.
-  void Loop(const std::string& what, const std::function<absl::StatusOr<absl::Duration>()>& work);
+  void Add(std::string what, std::function<absl::StatusOr<absl::Duration>()> work);
 
   const Site site_;
   store::Records& records_;
@@ -72,10 +70,7 @@ class TicketDesk {
   NewsDesk news_;
   std::vector<std::unique_ptr<Courier>> couriers_;
   Scanner scanner_;
-  std::mutex mu_;  // galen::Mutex cannot wait until a time
-  std::condition_variable changed_;
-  bool stopping_ = false;
-  std::vector<std::thread> threads_;
+  std::vector<std::unique_ptr<PeriodicTask>> tasks_;
 };
 
 }  // namespace galen::gateway::tickets

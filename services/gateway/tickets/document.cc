@@ -9,7 +9,9 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
+#include "common/base/proto_time.h"
 #include "common/base/text.h"
+#include "common/base/time_text.h"
 #include "common/digest/sha256.h"
 #include "common/host/secrets.h"
 
@@ -290,10 +292,7 @@ TicketDocument DocumentOf(const galen::v1::Diagnosis& diagnosis, absl::string_vi
   values["severity"] = SeverityOf(diagnosis);
   values["node"] = cause.devices().empty() ? "" : Line(cause.devices(0).node(), 200);
   values["device"] = DevicesOf(cause, audience);
-  values["time"] = absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ",
-                                    absl::FromUnixSeconds(diagnosis.update_time().seconds()) +
-                                        absl::Nanoseconds(diagnosis.update_time().nanos()),
-                                    absl::UTCTimeZone());
+  values["time"] = TimeText(ToTime(diagnosis.update_time()), 3);
   values["sequence"] = absl::StrCat(diagnosis.last_sequence());
   values["url"] = console.empty() ? "" : absl::StrCat(console, "/", name);
 

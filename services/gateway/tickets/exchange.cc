@@ -8,6 +8,7 @@
 #include "common/base/json_access.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/base/time_text.h"
 #include "services/gateway/tickets/signature.h"
 
 namespace galen::gateway::tickets {
@@ -92,7 +93,7 @@ Values ValuesFor(const Target& target, const TicketDocument& document, const v1:
   values["id"] = ticket == nullptr ? "" : ticket->id();
   values["key"] = ticket == nullptr ? "" : ticket->key();
   values["page"] = "1";
-  values["since"] = absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", since, absl::UTCTimeZone());
+  values["since"] = TimeText(since);
   values["since_epoch"] = absl::StrCat(absl::ToUnixSeconds(since));
   if (target.auth.kind == "body") values["secret"] = target.secret.Reveal();
   for (const auto& [name, map] : target.system.maps) {

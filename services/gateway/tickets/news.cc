@@ -9,8 +9,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "common/base/proto_time.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/base/transient.h"
 #include "common/digest/sha256.h"
 #include "services/gateway/tickets/document.h"
 
@@ -32,9 +34,7 @@ std::string WithoutQuotes(absl::string_view text) {
 
 // Whether the error says that it will be taken later, or never.
 bool WillPass(const absl::Status& status) {
-  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
-         absl::IsResourceExhausted(status) || absl::IsAborted(status) ||
-         absl::IsCancelled(status) || absl::IsInternal(status) || absl::IsUnknown(status);
+  return IsTransient(status) || absl::IsInternal(status) || absl::IsUnknown(status);
 }
 
 }  // namespace
@@ -73,7 +73,7 @@ absl::Status NewsDesk::RecordClosing(const TicketNews& news, const std::string& 
     GALEN_ASSIGN_OR_RETURN(std::optional<TicketBook::Ticket> ticket,
                            book_.GetTicket(news.target, diagnosis));
     if (!ticket || ticket->value.has_close_time()) return absl::OkStatus();
-    SetTime(clock_.Now(), *ticket->value.mutable_close_time());
+    *ticket->value.mutable_close_time() = ToTimestamp(clock_.Now());
     ticket->value.set_closed_by(CleanText(news.author, 256));
     ticket->value.set_close_text(CleanText(news.text, 2000));
     const absl::Status put = book_.PutTicket(*ticket);

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "common/base/proto_time.h"
 #include "common/base/status_macros.h"
 #include "services/gateway/tickets/decide.h"
 
@@ -79,17 +80,17 @@ absl::StatusOr<bool> Scanner::Lead() {
       return absl::DataLossError("records tickets.scan: is no TicketScan");
     }
     const bool mine = scan_.value.owner() == owner_;
-    const absl::Duration left = TimeOf(scan_.value.lease_expires()) - now;
+    const absl::Duration left = ToTime(scan_.value.lease_expires()) - now;
     // (A lease that ends later than any of ours would was taken by a clock that was wrong.)
     if (!mine && left > absl::ZeroDuration() && left <= 2 * kLease) return false;
     if (mine && left > kLease / 2 && left <= kLease) return true;
     if (!mine) followed_.clear();
   } else {
-    SetTime(now, *scan_.value.mutable_since());
+    *scan_.value.mutable_since() = ToTimestamp(now);
     began_now_ = true;
   }
   scan_.value.set_owner(owner_);
-  SetTime(now + kLease, *scan_.value.mutable_lease_expires());
+  *scan_.value.mutable_lease_expires() = ToTimestamp(now + kLease);
   const absl::Status put = PutScan();
   if (absl::IsAborted(put)) return false;
   GALEN_RETURN_IF_ERROR(put);
@@ -145,7 +146,7 @@ absl::Status Scanner::MakeDue(const std::string& name, const std::string& state,
 
 absl::Status Scanner::Look(const std::string& name, const store::Record& record) {
   const absl::Time now = clock_.Now();
-  const absl::Time since = TimeOf(scan_.value.since());
+  const absl::Time since = ToTime(scan_.value.since());
   auto [it, is_new] = followed_.try_emplace(name);
   Followed& followed = it->second;
   if (is_new) {
@@ -168,7 +169,7 @@ absl::Status Scanner::Look(const std::string& name, const store::Record& record)
     if (!events.ok()) return events.status();
     for (const galen::v1::DiagnosisEvent& event : *events) {
       followed.last = event.sequence();
-      followed.last_event = TimeOf(event.event_time());
+      followed.last_event = ToTime(event.event_time());
       const std::optional<std::string> state = StateAfter(event, followed.state);
       if (!state) continue;
       followed.state = *state;

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -11,6 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "common/base/names.h"
+#include "common/base/read_file.h"
 #include "common/base/status_macros.h"
 #include "common/security/loopback.h"
 #include "services/gateway/tickets/signature.h"
@@ -21,26 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostFile = 1 << 20;
 constexpr std::size_t kMostSecret = 16 << 10;
-
-absl::StatusOr<std::string> ReadFile(const fs::path& path, std::size_t most) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (!in || text.str().size() > most) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path.string(), ": cannot be read, or has more than ", most, " bytes"));
-  }
-  return text.str();
-}
-
-bool IsName(absl::string_view text) {
-  return !text.empty() && text.size() <= 63 && std::all_of(text.begin(), text.end(), [](char c) {
-    return absl::ascii_islower(static_cast<unsigned char>(c)) ||
-           absl::ascii_isdigit(static_cast<unsigned char>(c)) || c == '-';
-  });
-}
 
 // Credentials cross no network in the clear.
 bool IsSafeUrl(absl::string_view url) {
@@ -91,11 +72,11 @@ void ReadAuth(YamlMap& map, const fs::path& directory, Target& target) {
     map.Wrong("", "secret_file: is not there; name the file that has the secret");
     return;
   }
-  const absl::StatusOr<std::string> secret = ReadFile(directory / secret_file, kMostSecret);
+  const absl::StatusOr<std::string> secret = ReadSmallFile(directory / secret_file, kMostSecret);
   if (!secret.ok()) return map.Wrong("secret_file", secret.status().message());
   const std::string text(absl::StripAsciiWhitespace(*secret));
   if (text.empty()) return map.Wrong("secret_file", "the file is empty");
-  target.secret = llm::Secret(text);
+  target.secret = galen::http::Secret(text);
   if (target.auth.kind == "standard_webhooks") {
     if (const auto signature = StandardSignature(text, "a", "1", ""); !signature.ok()) {
       map.Wrong("secret_file", signature.status().message());
@@ -108,7 +89,7 @@ Target ReadTarget(const host::Yaml& node, const std::string& file,
   YamlMap map(node, file, "target");
   Target target;
   map.Text("name", target.name, /*required=*/true);
-  if (!IsName(target.name)) map.Wrong("name", "is not 1 to 63 of a-z, 0-9 and \"-\"");
+  if (!IsSegment(target.name)) map.Wrong("name", "is not 1 to 63 of a-z, 0-9 and \"-\"");
   std::string system;
   map.Text("system", system, /*required=*/true);
   if (const auto it = systems.find(system); it != systems.end()) {
@@ -125,7 +106,7 @@ Target ReadTarget(const host::Yaml& node, const std::string& file,
   target.tenants.insert(texts.begin(), texts.end());
   if (texts.empty()) map.Wrong("", "tenants: is not there; name them, or \"*\" for all");
   for (const std::string& tenant : texts) {
-    if (tenant != "*" && !IsName(tenant)) map.Wrong("tenants", "holds what is no tenant");
+    if (tenant != "*" && !IsSegment(tenant)) map.Wrong("tenants", "holds what is no tenant");
   }
   texts = {"concluded", "escalated"};
   map.Texts("when", texts);
@@ -186,7 +167,7 @@ absl::StatusOr<Site> ParseSite(absl::string_view text, const std::string& file,
 absl::StatusOr<Site> LoadSite(const std::string& file,
                               const std::vector<std::string>& knowledge_directories) {
   GALEN_ASSIGN_OR_RETURN(const auto systems, LoadSystems(knowledge_directories));
-  GALEN_ASSIGN_OR_RETURN(const std::string text, ReadFile(file, kMostFile));
+  GALEN_ASSIGN_OR_RETURN(const std::string text, ReadSmallFile(file));
   return ParseSite(text, file, systems);
 }
 

@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "common/llm/secret.h"
+#include "common/http/secret.h"
 #include "services/gateway/tickets/document.h"
 #include "services/gateway/tickets/system.h"
 
@@ -27,7 +27,7 @@ struct Target {
   std::map<std::string, std::string> variables;
   TicketSystem::Auth auth;
   std::string user;
-  llm::Secret secret;
+  galen::http::Secret secret;
   Reader audience = Reader::kCustomer;
   absl::Duration timeout = absl::Seconds(20);  // of one request
   int concurrency = 2;                         // requests at the same time

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <set>
-#include <sstream>
 #include <system_error>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/json_access.h"
+#include "common/base/read_file.h"
 #include "common/base/status_macros.h"
 #include "services/gateway/tickets/yaml_map.h"
 
@@ -223,14 +222,8 @@ absl::StatusOr<std::map<std::string, TicketSystem>> LoadSystems(
       if (absl::EndsWith(base, ".yaml") && !absl::StartsWith(base, ".")) files.insert(entry.path());
     }
     for (const fs::path& path : files) {
-      std::ifstream in(path, std::ios::binary);
-      std::ostringstream text;
-      text << in.rdbuf();
-      if (!in || text.str().size() > kMostSystemFile) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            path.string(), ": cannot be read, or has more than ", kMostSystemFile, " bytes"));
-      }
-      GALEN_ASSIGN_OR_RETURN(TicketSystem system, ParseSystem(text.str(), path.string()));
+      GALEN_ASSIGN_OR_RETURN(const std::string text, ReadSmallFile(path, kMostSystemFile));
+      GALEN_ASSIGN_OR_RETURN(TicketSystem system, ParseSystem(text, path.string()));
       const std::string id = system.id;
       systems[id] = std::move(system);
     }

@@ -10,8 +10,6 @@
 #include <array>
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <system_error>
 #include <utility>
@@ -22,6 +20,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
+#include "common/base/read_file.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/host/archive.h"
@@ -41,6 +40,8 @@ constexpr absl::string_view kIncident = "incident.json";
 constexpr std::size_t kIdBytes = 16;
 constexpr std::size_t kShownDescription = 2000;
 constexpr std::size_t kShownNodes = 1000;
+// More than the store writes into one of its own records.
+constexpr std::size_t kMostRecordBytes = std::size_t{64} << 20;
 // What never became whole in that time was left by a gateway that is gone.
 constexpr absl::Duration kStale = absl::Hours(6);
 
@@ -91,13 +92,6 @@ absl::Status WriteFile(const std::string& path, absl::string_view text) {
     text.remove_prefix(static_cast<std::size_t>(n));
   }
   return fsync(file.get()) == 0 ? absl::OkStatus() : WriteError(errno);
-}
-
-absl::StatusOr<std::string> ReadFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file.is_open() || file.bad()) return absl::NotFoundError("not there");
-  return text;
 }
 
 // What it takes of the disk, its files and directories as well as what they hold. An error where
@@ -153,31 +147,17 @@ absl::StatusOr<std::unique_ptr<UploadStore>> UploadStore::Open(Options options,
                      "the gateway may write and the services may read"));
   }
   std::unique_ptr<UploadStore> store(new UploadStore(std::move(options), clock));
-  store->sweeper_ = std::thread([&store = *store] { store.SweepNowAndThen(); });
+  store->sweeper_.emplace([&store = *store] {
+    store.Sweep();
+    return store.options_.sweep;
+  });
   return store;
 }
 
 UploadStore::UploadStore(Options options, const Clock& clock)
     : options_(std::move(options)), clock_(clock) {}
 
-UploadStore::~UploadStore() {
-  {
-    const std::lock_guard lock(sweeping_);
-    ended_ = true;
-  }
-  ending_.notify_all();
-  if (sweeper_.joinable()) sweeper_.join();
-}
-
-void UploadStore::SweepNowAndThen() {
-  std::unique_lock lock(sweeping_);
-  while (!ended_) {
-    lock.unlock();
-    Sweep();
-    lock.lock();
-    ending_.wait_for(lock, absl::ToChronoNanoseconds(options_.sweep), [this] { return ended_; });
-  }
-}
+UploadStore::~UploadStore() = default;
 
 std::string UploadStore::PlaceOf(const std::string& tenant, absl::string_view id) const {
   return absl::StrCat(options_.directory, "/", tenant, "/", id);
@@ -331,7 +311,7 @@ absl::Status UploadStore::Incoming::Unpack(Upload& upload) {
 absl::StatusOr<Upload> UploadStore::Read(const std::string& tenant, absl::string_view id) const {
   const absl::Status none = absl::NotFoundError("there is no upload of that name");
   if (!IsTenant(tenant) || !IsId(id)) return none;
-  const auto text = ReadFile(absl::StrCat(PlaceOf(tenant, id), "/", kMeta));
+  const auto text = ReadSmallFile(absl::StrCat(PlaceOf(tenant, id), "/", kMeta), kMostRecordBytes);
   if (!text.ok()) return none;
   absl::StatusOr<Upload> upload = ParseRecord(*text);
   if (upload.ok() && upload->expires <= clock_.Now()) return none;
@@ -397,7 +377,7 @@ absl::Status UploadStore::Resolve(const std::string& tenant, absl::string_view a
     return FieldError(field_of_bundle, "is a log, not a bundle");
   const std::string place =
       PlaceOf(tenant, absl::string_view(upload.name).substr(upload.name.rfind('/') + 1));
-  const auto json = ReadFile(absl::StrCat(place, "/", kIncident));
+  const auto json = ReadSmallFile(absl::StrCat(place, "/", kIncident), kMostRecordBytes);
   galen::v1::Incident merged;
   if (!json.ok() || !google::protobuf::util::JsonStringToMessage(*json, &merged).ok()) {
     return absl::DataLossError(
@@ -441,7 +421,8 @@ void UploadStore::Sweep() {
         continue;
       }
       if (!IsTenant(tenant) || !IsId(id)) continue;
-      const auto text = ReadFile(absl::StrCat(in->path().string(), "/", kMeta));
+      const auto text =
+          ReadSmallFile(absl::StrCat(in->path().string(), "/", kMeta), kMostRecordBytes);
       if (!text.ok()) continue;
       const absl::StatusOr<Upload> upload = ParseRecord(*text);
       if (upload.ok() && upload->expires <= now) over.push_back(in->path());

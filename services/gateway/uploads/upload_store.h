@@ -1,13 +1,11 @@
 #ifndef SERVICES_GATEWAY_UPLOADS_UPLOAD_STORE_H_
 #define SERVICES_GATEWAY_UPLOADS_UPLOAD_STORE_H_
 
-#include <condition_variable>
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
+#include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -18,6 +16,7 @@
 #include "absl/time/time.h"
 #include "common/base/clock.h"
 #include "common/base/mutex.h"
+#include "common/base/periodic_task.h"
 #include "common/host/file_descriptor.h"
 #include "galen/v1/incident.pb.h"
 #include "services/gateway/uploads/upload.h"
@@ -103,7 +102,6 @@ class UploadStore {
 
  private:
   UploadStore(Options options, const Clock& clock);
-  void SweepNowAndThen();
   std::string PlaceOf(const std::string& tenant, absl::string_view id) const;
   absl::StatusOr<Upload> Read(const std::string& tenant, absl::string_view id) const;
   absl::StatusOr<Upload> Named(const std::string& tenant, absl::string_view name,
@@ -115,10 +113,7 @@ class UploadStore {
   std::map<std::string, int> coming_ ABSL_GUARDED_BY(mu_);  // by tenant
   std::map<std::string, std::int64_t> reserved_ ABSL_GUARDED_BY(mu_);
   int all_coming_ ABSL_GUARDED_BY(mu_) = 0;
-  std::mutex sweeping_;  // galen::Mutex cannot wait until a time
-  std::condition_variable ending_;
-  bool ended_ = false;
-  std::thread sweeper_;
+  std::optional<PeriodicTask> sweeper_;
 };
 
 }  // namespace galen::gateway

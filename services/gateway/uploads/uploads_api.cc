@@ -7,6 +7,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "common/base/time_text.h"
 #include "common/security/identity.h"
 #include "common/trace/trace.h"
 #include "services/gateway/api/admission.h"
@@ -20,10 +21,6 @@ namespace {
 using OrderedJson = nlohmann::ordered_json;
 
 constexpr absl::Duration kUploadTimeout = absl::Hours(2);
-
-std::string TimeText(absl::Time time) {
-  return absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", time, absl::UTCTimeZone());
-}
 
 OrderedJson ToJson(const Upload& upload) {
   OrderedJson json{{"name", upload.name},

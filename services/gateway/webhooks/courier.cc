@@ -54,7 +54,7 @@ Courier::~Courier() { Stop(); }
 void Courier::Stop() {
   std::map<std::string, clients::Cancel> cancels;
   {
-    const std::lock_guard lock(mu_);
+    const MutexLock lock(mu_);
     if (std::exchange(stopping_, true)) return;
     cancels = cancels_;
   }
@@ -65,7 +65,7 @@ void Courier::Stop() {
 
 void Courier::Wake(const std::vector<std::string>& names) {
   {
-    const std::lock_guard lock(mu_);
+    const MutexLock lock(mu_);
     for (const std::string& name : names) {
       const std::string id = name.substr(name.rfind('/') + 1);
       attempts_.try_emplace(id, Attempt{SteadyNow(), options_.first_pause});
@@ -76,7 +76,7 @@ void Courier::Wake(const std::vector<std::string>& names) {
 }
 
 std::uint64_t Courier::refused() const {
-  const std::lock_guard lock(mu_);
+  const MutexLock lock(mu_);
   return refused_;
 }
 
@@ -93,7 +93,7 @@ void Courier::Loop() {
     WriteDown();
     bool fresh = false;
     {
-      const std::lock_guard lock(mu_);
+      const MutexLock lock(mu_);
       fresh = std::exchange(woken_, false);
     }
     // What came with a wake stands in memory already.
@@ -109,21 +109,24 @@ void Courier::Loop() {
         tell_(absl::StrCat("the journal of webhooks cannot be trimmed: ", status.message()));
       }
     }
-    std::unique_lock lock(mu_);
-    changed_.wait_for(lock, absl::ToChronoNanoseconds(options_.look),
-                      [this] { return stopping_ || woken_ || !landed_.empty(); });
+    const MutexLock lock(mu_);
+    const absl::Time until = SteadyNow() + options_.look;
+    while (!stopping_ && !woken_ && landed_.empty() && SteadyNow() < until) {
+      mu_.WaitFor(changed_, until - SteadyNow());
+    }
     stopping = stopping_;
   }
-  std::unique_lock lock(mu_);
-  changed_.wait(lock, [this] { return flying_ == 0; });
-  lock.unlock();
+  {
+    const MutexLock lock(mu_);
+    while (flying_ > 0) mu_.Wait(changed_);
+  }
   WriteDown();
 }
 
 void Courier::WriteDown() {
   std::vector<Landing> landed;
   {
-    const std::lock_guard lock(mu_);
+    const MutexLock lock(mu_);
     landed.swap(landed_);
   }
   std::vector<Ledger::Delivered> delivered;
@@ -151,7 +154,7 @@ void Courier::SendWhatIsDue() {
   std::vector<const State::Waiting*> due;
   const absl::Time now = SteadyNow();
   {
-    const std::lock_guard lock(mu_);
+    const MutexLock lock(mu_);
     std::map<std::string, Attempt> still;
     for (const State::Waiting& one : waiting) {
       const std::string& id = one.request.diagnosis_id();
@@ -180,7 +183,7 @@ void Courier::SendWhatIsDue() {
 void Courier::Send(const State::Waiting& waiting) {
   bool counted = false;
   {
-    const std::lock_guard lock(mu_);
+    const MutexLock lock(mu_);
     const std::string& id = waiting.request.diagnosis_id();
     counted = attempts_[id].counted;
   }
@@ -198,7 +201,7 @@ void Courier::Send(const State::Waiting& waiting) {
                 }
                 if (!landing.status.ok()) return Land(std::move(landing));
                 {
-                  const std::lock_guard lock(mu_);
+                  const MutexLock lock(mu_);
                   attempts_[landing.id].counted = true;
                   if (stopping_) landing.status = absl::CancelledError("stopped");
                 }
@@ -208,7 +211,7 @@ void Courier::Send(const State::Waiting& waiting) {
 }
 
 void Courier::Land(Landing landing) {
-  const std::lock_guard lock(mu_);
+  const MutexLock lock(mu_);
   cancels_.erase(landing.id);
   landed_.push_back(std::move(landing));
   --flying_;
@@ -232,7 +235,7 @@ void Courier::Ask(const State::Waiting& waiting) {
       });
   bool stopping = false;
   {
-    const std::lock_guard lock(mu_);
+    const MutexLock lock(mu_);
     const bool landed = std::any_of(landed_.begin(), landed_.end(),
                                     [&](const Landing& one) { return one.id == id; });
     if (landed) return;
@@ -245,7 +248,7 @@ void Courier::Ask(const State::Waiting& waiting) {
 void Courier::Ended(const Landing& landing) {
   absl::Duration wait;
   {
-    const std::lock_guard lock(mu_);
+    const MutexLock lock(mu_);
     if (IsFinal(landing.status)) ++refused_;
     const auto it = attempts_.find(landing.id);
     if (it == attempts_.end()) return;

@@ -6,13 +6,14 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "common/base/mutex.h"
 #include "services/gateway/api/access.h"
 #include "services/gateway/api/upstream.h"
 #include "services/gateway/webhooks/ledger.h"
@@ -77,17 +78,18 @@ class Courier {
   RateGate& rates_;
   const Options options_;
   const std::function<void(const std::string&)> tell_;
-  mutable std::mutex mu_;  // galen::Mutex cannot wait until a time
+  mutable Mutex mu_;
   std::condition_variable changed_;
-  bool stopping_ = false;
-  bool woken_ = false;
-  std::size_t flying_ = 0;
-  std::vector<Landing> landed_;  // and not written down yet
-  std::uint64_t refused_ = 0;
-  absl::Time told_ = absl::InfinitePast();          // when it was said last that some wait
-  std::map<std::string, Attempt> attempts_;         // by the id of the diagnosis
-  std::map<std::string, clients::Cancel> cancels_;  // of those that fly
-  bool away_ = false;                               // of the thread alone
+  bool stopping_ ABSL_GUARDED_BY(mu_) = false;
+  bool woken_ ABSL_GUARDED_BY(mu_) = false;
+  std::size_t flying_ ABSL_GUARDED_BY(mu_) = 0;
+  std::vector<Landing> landed_ ABSL_GUARDED_BY(mu_);  // and not written down yet
+  std::uint64_t refused_ ABSL_GUARDED_BY(mu_) = 0;
+  // When it was said last that some wait.
+  absl::Time told_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();
+  std::map<std::string, Attempt> attempts_ ABSL_GUARDED_BY(mu_);         // by the diagnosis's id
+  std::map<std::string, clients::Cancel> cancels_ ABSL_GUARDED_BY(mu_);  // of those that fly
+  bool away_ = false;                                                    // of the thread alone
   std::thread thread_;
 };
 

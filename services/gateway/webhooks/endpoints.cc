@@ -11,6 +11,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "common/base/names.h"
+#include "common/base/read_file.h"
 #include "common/base/status_macros.h"
 #include "services/gateway/webhooks/yaml_reader.h"
 
@@ -26,14 +28,6 @@ constexpr absl::string_view kEndpointKeys[] = {
     "nodes",    "default_nodes", "only",   "own_authors", "strategy", "poll",   "tickets"};
 constexpr absl::string_view kPollKeys[] = {"settings", "token", "ca_file", "every"};
 constexpr std::size_t kShortSecret = 16;
-
-// One part of a path, or of the name of a resource.
-bool IsSegment(absl::string_view text) {
-  return !text.empty() && text.size() <= 63 && std::all_of(text.begin(), text.end(), [](char c) {
-    return absl::ascii_islower(static_cast<unsigned char>(c)) ||
-           absl::ascii_isdigit(static_cast<unsigned char>(c)) || c == '-';
-  });
-}
 
 // Reads what endpoints have, one after the other.
 class SiteReader {
@@ -238,8 +232,9 @@ absl::StatusOr<Site> ParseSite(absl::string_view text, const std::string& file,
 absl::StatusOr<Site> LoadSite(const std::string& path,
                               absl::Span<const std::string> knowledge_directories) {
   GALEN_ASSIGN_OR_RETURN(auto senders, LoadSenders(knowledge_directories));
-  GALEN_ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(path));
-  return ParseSite(text, path, std::move(senders), &ReadWholeFile);
+  GALEN_ASSIGN_OR_RETURN(const std::string text, ReadSmallFile(path));
+  return ParseSite(text, path, std::move(senders),
+                   [](const std::string& secret) { return ReadSmallFile(secret); });
 }
 
 }  // namespace galen::gateway::webhooks

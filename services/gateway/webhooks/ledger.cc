@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/proto_time.h"
 #include "common/base/retry_hint.h"
 #include "common/base/status_macros.h"
 
@@ -169,9 +170,7 @@ absl::Status Ledger::ReadOn(std::map<std::int64_t, Outcome>* outcomes) {
 
 v1::WebhookRecord Ledger::RecordOf(const std::string& endpoint) const {
   v1::WebhookRecord record;
-  const std::int64_t micros = absl::ToUnixMicros(clock_.Now());
-  record.mutable_time()->set_seconds(micros / 1'000'000);
-  record.mutable_time()->set_nanos(static_cast<std::int32_t>(micros % 1'000'000) * 1'000);
+  *record.mutable_time() = ToTimestamp(clock_.Now());
   record.set_endpoint(endpoint);
   return record;
 }

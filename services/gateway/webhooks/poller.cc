@@ -12,7 +12,7 @@
 #include "common/base/mutex.h"
 #include "common/base/status_macros.h"
 #include "common/base/steady.h"
-#include "common/llm/http.h"
+#include "common/http/curl_transport.h"
 #include "services/gateway/webhooks/reading.h"
 
 namespace galen::gateway::webhooks {
@@ -89,18 +89,15 @@ absl::StatusOr<int> TakePage(const Endpoint& endpoint, const std::string& page, 
 }  // namespace
 
 Fetch MakeHttpFetch(const EndpointPoll& poll) {
-  llm::Endpoint to;
-  to.ca_file = poll.ca_file;
-  to.concurrency = 1;
-  const auto http = std::make_shared<llm::Http>(to);
-  const auto token = std::make_shared<const llm::Secret>(poll.token);
-  return [http, token](const std::string& url) -> absl::StatusOr<std::string> {
-    llm::HttpRequest request;
-    request.url = url;
-    request.deadline = absl::Now() + kFetchTime;
+  const auto transport = std::make_shared<galen::http::CurlTransport>(
+      galen::http::Options{.ca_file = poll.ca_file, .proxy = "environment", .most_at_once = 1});
+  const auto token = std::make_shared<const galen::http::Secret>(poll.token);
+  return [transport, token](const std::string& url) -> absl::StatusOr<std::string> {
+    galen::http::Request request;
+    request.target = url;
+    request.deadline = SteadyNow() + kFetchTime;
     request.most_bytes = kMostPageBytes;
-    int sent = 0;
-    GALEN_ASSIGN_OR_RETURN(llm::HttpReply reply, http->Send(request, *token, sent));
+    GALEN_ASSIGN_OR_RETURN(galen::http::Reply reply, transport->Send(request, *token));
     if (reply.code == 200) return std::move(reply.body);
     const std::string what = absl::StrCat("the sender's interface answers ", reply.code);
     if (reply.code == 401 || reply.code == 403) {
@@ -156,51 +153,28 @@ absl::StatusOr<int> PollOnce(const Endpoint& endpoint, const Fetch& fetch, Ledge
 
 Poller::Poller(const Site& site, std::function<Fetch(const EndpointPoll&)> make_fetch,
                Ledger& ledger, const Clock& clock, HookNumbers& numbers,
-               std::function<void(const std::string&)> tell)
-    : ledger_(ledger), clock_(clock), numbers_(numbers), tell_(std::move(tell)) {
+               const std::function<void(const std::string&)>& tell) {
   for (const auto& [name, endpoint] : site.endpoints) {
     if (!endpoint.poll.has_value()) continue;
-    tasks_.push_back({&endpoint, make_fetch(*endpoint.poll), SteadyNow()});
+    tasks_.push_back(std::make_unique<PeriodicTask>(
+        [&ledger, &clock, &numbers, tell, &endpoint = endpoint, fetch = make_fetch(*endpoint.poll),
+         failed = false]() mutable {
+          const absl::StatusOr<int> found = PollOnce(endpoint, fetch, ledger, clock);
+          numbers.Polled(endpoint.name, found.ok() ? "ok" : "failed");
+          if (!found.ok() && !failed) {
+            tell(absl::StrCat("endpoint ", endpoint.name,
+                              " cannot be looked at: ", found.status().message()));
+          } else if (found.ok() && failed) {
+            tell(absl::StrCat("endpoint ", endpoint.name, " can be looked at again"));
+          }
+          failed = !found.ok();
+          return endpoint.poll->every;
+        }));
   }
-  if (!tasks_.empty()) thread_ = std::thread([this] { Loop(); });
 }
 
 Poller::~Poller() {
-  {
-    const std::lock_guard lock(mu_);
-    stopping_ = true;
-  }
-  changed_.notify_all();
-  if (thread_.joinable()) thread_.join();
-}
-
-void Poller::Loop() {
-  for (;;) {
-    absl::Time next = absl::InfiniteFuture();
-    for (Task& task : tasks_) {
-      {
-        const std::lock_guard lock(mu_);
-        if (stopping_) return;
-      }
-      if (task.due <= SteadyNow()) {
-        const absl::StatusOr<int> found = PollOnce(*task.endpoint, task.fetch, ledger_, clock_);
-        numbers_.Polled(task.endpoint->name, found.ok() ? "ok" : "failed");
-        if (!found.ok() && !task.failed) {
-          tell_(absl::StrCat("endpoint ", task.endpoint->name,
-                             " cannot be looked at: ", found.status().message()));
-        } else if (found.ok() && task.failed) {
-          tell_(absl::StrCat("endpoint ", task.endpoint->name, " can be looked at again"));
-        }
-        task.failed = !found.ok();
-        task.due = SteadyNow() + task.endpoint->poll->every;
-      }
-      next = std::min(next, task.due);
-    }
-    std::unique_lock lock(mu_);
-    changed_.wait_for(lock, absl::ToChronoNanoseconds(next - SteadyNow()),
-                      [this] { return stopping_; });
-    if (stopping_) return;
-  }
+  for (const std::unique_ptr<PeriodicTask>& task : tasks_) task->Halt();
 }
 
 }  // namespace galen::gateway::webhooks

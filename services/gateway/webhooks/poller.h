@@ -1,17 +1,16 @@
 #ifndef SERVICES_GATEWAY_WEBHOOKS_POLLER_H_
 #define SERVICES_GATEWAY_WEBHOOKS_POLLER_H_
 
-#include <condition_variable>
 #include <functional>
 #include <map>
-#include <mutex>
+#include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/base/clock.h"
+#include "common/base/periodic_task.h"
 #include "services/gateway/webhooks/endpoints.h"
 #include "services/gateway/webhooks/hook_numbers.h"
 #include "services/gateway/webhooks/ledger.h"
@@ -41,30 +40,13 @@ class Poller {
  public:
   // All must outlive it.
   Poller(const Site& site, std::function<Fetch(const EndpointPoll&)> make_fetch, Ledger& ledger,
-         const Clock& clock, HookNumbers& numbers, std::function<void(const std::string&)> tell);
-  // Waits for the page that is being read.
+         const Clock& clock, HookNumbers& numbers,
+         const std::function<void(const std::string&)>& tell);
+  // Waits for the pages that are being read.
   ~Poller();
-  Poller(const Poller&) = delete;
-  Poller& operator=(const Poller&) = delete;
 
  private:
-  struct Task {
-    const Endpoint* endpoint;
-    Fetch fetch;
-    absl::Time due;
-    bool failed = false;
-  };
-  void Loop();
-
-  std::vector<Task> tasks_;  // of the thread alone
-  Ledger& ledger_;
-  const Clock& clock_;
-  HookNumbers& numbers_;
-  const std::function<void(const std::string&)> tell_;
-  std::mutex mu_;  // galen::Mutex cannot wait until a time
-  std::condition_variable changed_;
-  bool stopping_ = false;
-  std::thread thread_;
+  std::vector<std::unique_ptr<PeriodicTask>> tasks_;
 };
 
 }  // namespace galen::gateway::webhooks

@@ -10,6 +10,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "common/base/proto_time.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 
@@ -24,12 +25,6 @@ constexpr std::size_t kMostNodes = 1'000;
 constexpr std::size_t kMostNodeName = 253;
 // An alert comes after what it tells of: after its "for", and after the scrapes before that.
 constexpr absl::Duration kLead = absl::Minutes(30);
-
-void SetTime(absl::Time time, google::protobuf::Timestamp& out) {
-  const std::int64_t micros = absl::ToUnixMicros(time);
-  out.set_seconds(micros / 1'000'000);
-  out.set_nanos(static_cast<std::int32_t>(micros % 1'000'000) * 1'000);
-}
 
 // Texts of several places as one that no others make.
 std::string HashOf(const std::vector<Selector>& selectors, const Event& event) {
@@ -140,7 +135,7 @@ bool MakeRequest(const Endpoint& endpoint, const Event& event,
   }
   if (form.start.has_value()) {
     if (const auto start = TimeOf(*form.start, event, /*latest=*/false)) {
-      SetTime(*start - kLead, *incident.mutable_start_time());
+      *incident.mutable_start_time() = ToTimestamp(*start - kLead);
     }
   }
   galen::v1::Environment& environment = *incident.mutable_environment();
@@ -228,7 +223,7 @@ absl::Status ReadEvent(const Endpoint& endpoint, const Event& event, const std::
   const std::optional<Selector>& at = rule->time.has_value() ? rule->time : sender.time;
   if (at.has_value()) {
     const auto time = TimeOf(*at, event, /*latest=*/true);
-    if (time.has_value()) SetTime(*time, *found.mutable_event_time());
+    if (time.has_value()) *found.mutable_event_time() = ToTimestamp(*time);
   }
   switch (action) {
     case Action::kOpen:

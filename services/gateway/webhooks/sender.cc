@@ -7,6 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/read_file.h"
 #include "common/base/status_macros.h"
 #include "services/gateway/webhooks/yaml_reader.h"
 
@@ -264,7 +265,7 @@ absl::StatusOr<std::map<std::string, Sender>> LoadSenders(
     }
     std::sort(files.begin(), files.end());
     for (const std::string& file : files) {
-      GALEN_ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(file));
+      GALEN_ASSIGN_OR_RETURN(const std::string text, ReadSmallFile(file));
       std::optional<Sender> sender = ParseSender(text, file, problems);
       if (!sender.has_value()) continue;
       const std::string name = sender->name;

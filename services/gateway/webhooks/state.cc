@@ -5,6 +5,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/proto_time.h"
 #include "services/gateway/webhooks/signature.h"
 
 namespace galen::gateway::webhooks {
@@ -14,12 +15,8 @@ namespace {
 // is not forgotten while its sender speaks of it.
 constexpr absl::Duration kHearAgain = absl::Hours(24);
 
-absl::Time TimeOf(const google::protobuf::Timestamp& time) {
-  return absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos());
-}
-
 absl::Time EventTime(const v1::WebhookEvent& event) {
-  return event.has_event_time() ? TimeOf(event.event_time()) : absl::InfinitePast();
+  return event.has_event_time() ? ToTime(event.event_time()) : absl::InfinitePast();
 }
 
 std::string KeyOf(absl::string_view endpoint, absl::string_view id) {
@@ -54,7 +51,7 @@ std::optional<Outcome> State::Apply(std::int64_t position, const v1::WebhookReco
   if (record.has_delivered()) waiting_.erase(record.delivered().name());
   if (record.has_cursor()) cursors_[record.endpoint()] = {record.cursor().value(), position};
   if (!record.has_event()) return std::nullopt;
-  return ApplyEvent(position, TimeOf(record.time()), record);
+  return ApplyEvent(position, ToTime(record.time()), record);
 }
 
 Outcome State::ApplyEvent(std::int64_t position, absl::Time time, const v1::WebhookRecord& record) {

@@ -1,9 +1,6 @@
 #include "services/gateway/webhooks/yaml_reader.h"
 
 #include <cmath>
-#include <filesystem>
-#include <fstream>
-#include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -14,7 +11,6 @@ namespace {
 
 using knowledge::YamlNode;
 
-constexpr std::size_t kMostFileBytes = std::size_t{1} << 20;
 constexpr absl::string_view kSelectorRemedy =
     "write /a/place/in/the/body or header:Name, several with | between";
 
@@ -28,31 +24,14 @@ absl::Status ToStatus(const std::vector<knowledge::Problem>& problems) {
       }));
 }
 
-absl::StatusOr<std::string> ReadWholeFile(const std::string& path) {
-  std::error_code error;
-  const std::uintmax_t size = std::filesystem::file_size(path, error);
-  if (error) return absl::NotFoundError(absl::StrCat(path, ": ", error.message()));
-  if (size > kMostFileBytes) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": has ", size, " bytes, more than ", kMostFileBytes));
-  }
-  std::ifstream in(path, std::ios::binary);
-  if (!in.is_open()) return absl::PermissionDeniedError(absl::StrCat(path, ": cannot be opened"));
-  std::string content(size, '\0');
-  in.read(content.data(), static_cast<std::streamsize>(size));
-  content.resize(static_cast<std::size_t>(in.gcount()));
-  return content;
-}
-
 std::vector<std::string> PartReader::Texts(absl::string_view key) const {
   google::protobuf::RepeatedPtrField<std::string> texts;
   fields_.Texts(key, texts);
   return {texts.begin(), texts.end()};
 }
 
-std::vector<std::pair<const YamlNode*, const YamlNode*>> PartReader::Pairs(
-    absl::string_view key) const {
-  std::vector<std::pair<const YamlNode*, const YamlNode*>> pairs;
+std::vector<const YamlNode::Field*> PartReader::Pairs(absl::string_view key) const {
+  std::vector<const YamlNode::Field*> pairs;
   const YamlNode* const node = fields_.Find(key);
   if (node == nullptr) return pairs;
   if (node->kind != YamlNode::Kind::kMap) {
@@ -60,14 +39,13 @@ std::vector<std::pair<const YamlNode*, const YamlNode*>> PartReader::Pairs(
                    "write `key: value` lines");
     return pairs;
   }
-  for (std::size_t i = 0; i < node->keys.size(); ++i) {
-    if (node->items[i].kind == YamlNode::Kind::kScalar ||
-        node->items[i].kind == YamlNode::Kind::kNull) {
-      pairs.emplace_back(&node->keys[i], &node->items[i]);
+  for (const YamlNode::Field& field : node->fields) {
+    if (field.value.kind == YamlNode::Kind::kScalar || field.value.kind == YamlNode::Kind::kNull) {
+      pairs.push_back(&field);
       continue;
     }
-    context_.Error(node->items[i].line,
-                   absl::StrCat("\"", node->keys[i].scalar, "\" of \"", key, "\" is not a text"),
+    context_.Error(field.value.line,
+                   absl::StrCat("\"", field.name, "\" of \"", key, "\" is not a text"),
                    "write one value");
   }
   return pairs;
@@ -75,7 +53,7 @@ std::vector<std::pair<const YamlNode*, const YamlNode*>> PartReader::Pairs(
 
 std::map<std::string, std::string> PartReader::TextMap(absl::string_view key) const {
   std::map<std::string, std::string> texts;
-  for (const auto& [name, value] : Pairs(key)) texts[name->scalar] = value->scalar;
+  for (const YamlNode::Field* const field : Pairs(key)) texts[field->name] = field->value.scalar;
   return texts;
 }
 
@@ -109,9 +87,10 @@ Template PartReader::TemplateAt(absl::string_view key) const {
 
 std::map<std::string, Template> PartReader::Templates(absl::string_view key) const {
   std::map<std::string, Template> made;
-  for (const auto& [name, value] : Pairs(key)) {
-    made[name->scalar] =
-        Take(Template::Parse(value->scalar), value->line, kSelectorRemedy).value_or(Template());
+  for (const YamlNode::Field* const field : Pairs(key)) {
+    made[field->name] =
+        Take(Template::Parse(field->value.scalar), field->value.line, kSelectorRemedy)
+            .value_or(Template());
   }
   return made;
 }

@@ -21,9 +21,6 @@ namespace galen::gateway::webhooks {
 // Every problem on a line of its own, as INVALID_ARGUMENT; OK when there is none.
 absl::Status ToStatus(const std::vector<knowledge::Problem>& problems);
 
-// A whole file, at most 1 MiB. NOT_FOUND, PERMISSION_DENIED, INVALID_ARGUMENT.
-absl::StatusOr<std::string> ReadWholeFile(const std::string& path);
-
 // Reads the parts of an entry; what is wrong with one is a problem at its line.
 class PartReader {
  public:
@@ -54,8 +51,7 @@ class PartReader {
 
  private:
   // Keys and scalar values of a map.
-  std::vector<std::pair<const knowledge::YamlNode*, const knowledge::YamlNode*>> Pairs(
-      absl::string_view key) const;
+  std::vector<const knowledge::YamlNode::Field*> Pairs(absl::string_view key) const;
 
   const knowledge::Fields& fields_;
   const knowledge::FileContext& context_;

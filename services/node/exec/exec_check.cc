@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "common/base/proto_time.h"
 #include "common/base/status_macros.h"
 #include "common/base/steady.h"
 #include "common/base/text.h"
@@ -73,10 +74,7 @@ absl::StatusOr<std::vector<std::string>> Argv(const Check& check, const Paramete
 host::ProcessLimits Limits(const Check& check, absl::Time deadline) {
   const knowledge::v1::ExecSpec& exec = check.exec();
   host::ProcessLimits limits;
-  if (exec.has_time_limit()) {
-    limits.time =
-        absl::Seconds(exec.time_limit().seconds()) + absl::Nanoseconds(exec.time_limit().nanos());
-  }
+  if (exec.has_time_limit()) limits.time = ToDuration(exec.time_limit());
   // The deadline itself is the executor's to tell.
   limits.time = std::min(limits.time, deadline - SteadyNow() + absl::Seconds(1));
   limits.output = exec.output_limit_bytes() > 0

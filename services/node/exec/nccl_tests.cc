@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/re2_piece.h"
 #include "re2/re2.h"
 #include "services/node/exec/parsers.h"
 #include "services/node/exec/words.h"
@@ -121,7 +122,7 @@ bool ReadRow(absl::string_view line, Report& report) {
 void ReadTotals(absl::string_view line, Report& report) {
   static const LazyRE2 kAverage = {R"(^#\s*Avg bus bandwidth\s*:\s*(\S+))"};
   static const LazyRE2 kBounds = {R"(^#\s*Out of bounds values\s*:\s*(\d+))"};
-  const re2::StringPiece text(line.data(), line.size());
+  const re2::StringPiece text = Piece(line);
   std::string number;
   if (RE2::PartialMatch(text, *kAverage, &number)) report.average = Number(number);
   if (RE2::PartialMatch(text, *kBounds, &number)) report.out_of_bounds = Number(number);
@@ -131,7 +132,7 @@ Report Read(absl::string_view text) {
   static const LazyRE2 kTag = {R"(^\[\d+,\d+\]<std(?:out|err)>:)"};
   Report report;
   for (const absl::string_view tagged : OutputLines(text)) {
-    re2::StringPiece rest(tagged.data(), tagged.size());
+    re2::StringPiece rest = Piece(tagged);
     RE2::Consume(&rest, *kTag);
     const absl::string_view line(rest.data(), rest.size());
     if (ReadRank(line, report) || ReadRow(line, report)) continue;

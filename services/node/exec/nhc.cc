@@ -12,6 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "absl/types/span.h"
+#include "common/base/re2_piece.h"
 #include "common/base/text.h"
 #include "common/host/node_name.h"
 #include "re2/re2.h"
@@ -64,7 +65,7 @@ class NhcReader {
     static const LazyRE2 kAllReduce = {
         R"(NCCL allreduce bus BW ([0-9.]+) GB/s(?: \(expected >=\s*([0-9.]+) GB/s\))?)"};
     static const LazyRE2 kLoopback = {R"(NCCL allreduce IB loopback bandwidth ([0-9.]+) GB/s)"};
-    const re2::StringPiece line(text.data(), text.size());
+    const re2::StringPiece line = Piece(text);
     std::string a, b;
     std::string c;
     if (RE2::PartialMatch(line, *kFailed, &a, &b)) {

@@ -8,13 +8,12 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/read_file.h"
 #include "common/base/status_macros.h"
 
 namespace galen::node {
@@ -78,14 +77,10 @@ std::string WarrantLedger::PathOf(const std::string& nonce) const {
 absl::StatusOr<std::optional<v1::RepairResponse>> WarrantLedger::Find(
     const std::string& nonce) const {
   const std::string path = PathOf(nonce);
-  std::error_code error;
-  const auto size = fs::file_size(path, error);
-  if (error == std::errc::no_such_file_or_directory) return std::nullopt;
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  if (!error && size <= kMostBytes) text << in.rdbuf();
+  const absl::StatusOr<std::string> text = ReadSmallFile(path, kMostBytes);
+  if (absl::IsNotFound(text.status())) return std::nullopt;
   v1::RepairResponse response;
-  if (error || !in || size > kMostBytes || !response.ParseFromString(text.str())) {
+  if (!text.ok() || !response.ParseFromString(*text)) {
     return absl::DataLossError(absl::StrCat(path, ": cannot be read"));
   }
   if (response.state() == v1::RepairResponse::STATE_UNSPECIFIED) {

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/actions/proposals.h"
+#include "common/base/proto_time.h"
 #include "common/base/status_macros.h"
 #include "common/base/steady.h"
 #include "common/base/text.h"
@@ -179,11 +180,7 @@ absl::StatusOr<RepairResponse> Repairer::DryRun(const Action& action) {
   dry_run.set_content_hash(ready.own.content_hash());
   *dry_run.mutable_plan() = ready.own.plan();
   dry_run.set_same_plan(ready.own.content_hash() == action.content_hash());
-  const absl::Time now = clock_.Now();
-  const std::int64_t seconds = absl::ToUnixSeconds(now);
-  dry_run.mutable_look_time()->set_seconds(seconds);
-  dry_run.mutable_look_time()->set_nanos(
-      static_cast<std::int32_t>(absl::ToInt64Nanoseconds(now - absl::FromUnixSeconds(seconds))));
+  *dry_run.mutable_look_time() = ToTimestamp(clock_.Now());
   std::vector<std::string> missing;
   if (dry_run.same_plan()) {
     const absl::Time until = SteadyNow() + options_.look_time;

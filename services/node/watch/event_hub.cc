@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/time/time.h"
+#include "common/base/proto_time.h"
 
 namespace galen::node {
 namespace {
@@ -32,11 +33,7 @@ void EventHub::Publish(const std::string& check, galen::v1::Finding finding) {
   v1::WatchEvent event;
   event.set_check(check);
   *event.mutable_finding() = std::move(finding);
-  const absl::Time now = clock_.Now();
-  const std::int64_t seconds = absl::ToUnixSeconds(now);
-  event.mutable_noticed_at()->set_seconds(seconds);
-  event.mutable_noticed_at()->set_nanos(
-      static_cast<std::int32_t>((now - absl::FromUnixSeconds(seconds)) / absl::Nanoseconds(1)));
+  *event.mutable_noticed_at() = ToTimestamp(clock_.Now());
   event.set_sequence(++sequence_);
   for (auto& [id, listener] : listeners_) {
     event.set_lost(listener.lost);

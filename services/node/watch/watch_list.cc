@@ -1,7 +1,5 @@
 #include "services/node/watch/watch_list.h"
 
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -9,6 +7,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "common/base/read_file.h"
 #include "common/base/status_macros.h"
 
 namespace galen::node {
@@ -95,10 +94,10 @@ absl::StatusOr<std::vector<CounterSpec>> LoadWatchList(
   for (auto directory = knowledge_directories.rbegin(); directory != knowledge_directories.rend();
        ++directory) {
     const std::string path = absl::StrCat(*directory, "/watch.txt");
-    std::ifstream in(path, std::ios::binary);
-    if (!in.is_open()) continue;
-    const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-    return ParseWatchList(text, path);
+    const absl::StatusOr<std::string> text = ReadSmallFile(path);
+    if (absl::IsNotFound(text.status())) continue;
+    GALEN_RETURN_IF_ERROR(text.status());
+    return ParseWatchList(*text, path);
   }
   return absl::NotFoundError("knowledge: no directory holds watch.txt, the list of counters");
 }

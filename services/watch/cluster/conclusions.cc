@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/proto_time.h"
 #include "common/base/status_macros.h"
 
 namespace galen::watch::cluster {
@@ -16,10 +17,6 @@ constexpr int kMostEvents = 200;
 constexpr std::size_t kMostNames = 200'000;  // remembered
 // A person may resume a finished diagnosis with feedback; it is observed for this long.
 constexpr absl::Duration kAfterEnd = absl::Hours(1);
-
-absl::Time TimeOf(const google::protobuf::Timestamp& time) {
-  return absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos());
-}
 
 }  // namespace
 
@@ -34,7 +31,7 @@ absl::Status Conclusions::Read(const std::string& name, Followed& followed) {
     GALEN_RETURN_IF_ERROR(events.status());
     for (const Event& event : *events) {
       followed.last = event.sequence();
-      followed.heard = TimeOf(event.event_time());
+      followed.heard = ToTime(event.event_time());
       switch (event.event_case()) {
         case Event::kCreated:
           followed.of_bundle = !event.created().incident().bundle().empty();

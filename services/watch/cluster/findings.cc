@@ -11,21 +11,17 @@
 #include "absl/strings/str_join.h"
 #include "common/base/check_id.h"
 #include "common/base/text.h"
+#include "common/base/time_text.h"
 
 namespace galen::watch::cluster {
 namespace {
 
 using kube::Json;
-using kube::TextAt;
 
 constexpr std::size_t kMostMessage = 1000;  // as in the API for events
 constexpr std::size_t kMostReason = 128;
 constexpr std::size_t kMostDevices = 4;  // shown
 constexpr std::size_t kMostFaults = 1000;
-
-std::string TimeText(absl::Time time) {
-  return absl::FormatTime("%Y-%m-%d%ET%H:%M:%SZ", time, absl::UTCTimeZone());
-}
 
 // FNV-1a: the same in each process.
 std::string HashOf(absl::string_view text) {

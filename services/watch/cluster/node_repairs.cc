@@ -4,7 +4,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/proto_time.h"
 #include "common/base/status_macros.h"
+#include "common/base/transient.h"
 #include "services/watch/cluster/node_step.h"
 
 namespace galen::watch::cluster {
@@ -16,17 +18,6 @@ constexpr char kRun[] = "galen-watch";  // of all of them
 constexpr absl::Duration kRepairCall = absl::Seconds(20);
 
 const kube::Resource kRepairNodes{"", "v1", "nodes"};
-
-// Whether a retry makes sense.
-bool WillPass(const absl::Status& status) {
-  return absl::IsUnavailable(status) || absl::IsAborted(status) ||
-         absl::IsDeadlineExceeded(status) || absl::IsResourceExhausted(status) ||
-         absl::IsCancelled(status) || absl::IsUnauthenticated(status);
-}
-
-absl::Time RepairTime(const google::protobuf::Timestamp& time) {
-  return absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos());
-}
 
 }  // namespace
 
@@ -90,8 +81,9 @@ absl::Status NodeRepairs::Serve(const galen::v1::Action& action) {
   if (how != nullptr) {
     absl::StatusOr<Outcome> done = Do(*taken, *how);
     if (!done.ok()) {
-      const bool tired = clock_.Now() - RepairTime(taken->consume_time()) > options_.patience;
-      if (WillPass(done.status()) && !tired) return done.status();
+      const bool tired = clock_.Now() - ToTime(taken->consume_time()) > options_.patience;
+      const bool again = IsTransient(done.status()) || absl::IsUnauthenticated(done.status());
+      if (again && !tired) return done.status();
       done = Outcome{false, false, absl::StrCat("not done: ", done.status().message())};
     }
     outcome = *std::move(done);

@@ -12,7 +12,6 @@ namespace galen::watch::cluster {
 namespace {
 
 using kube::Json;
-using kube::TextAt;
 
 constexpr absl::Duration kCall = absl::Seconds(20);
 constexpr std::size_t kMostTold = 100'000;

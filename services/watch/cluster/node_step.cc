@@ -12,7 +12,6 @@ namespace {
 
 using actions::NodeAction;
 using kube::Json;
-using kube::TextAt;
 
 constexpr char kByAnnotation[] = "galen.io/taken-out-by";
 constexpr std::size_t kMostShownNodes = 5;

@@ -3,22 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "google/protobuf/util/time_util.h"
+#include "common/base/proto_time.h"
 
 namespace galen::watch::early {
 namespace {
 
-using google::protobuf::util::TimeUtil;
-
 constexpr double kMostRaised = 100;
-
-google::protobuf::Timestamp ToStamp(absl::Time time) {
-  return TimeUtil::MicrosecondsToTimestamp(absl::ToUnixMicros(time));
-}
-
-absl::Time FromStamp(const google::protobuf::Timestamp& stamp) {
-  return absl::FromUnixSeconds(stamp.seconds()) + absl::Nanoseconds(stamp.nanos());
-}
 
 double Finite(double number) { return std::isfinite(number) ? number : 0; }
 
@@ -30,9 +20,9 @@ v1::EarlyState ToStored(const warning::PolicyState& state) {
   for (const warning::Alarm& alarm : state.alarms) {
     v1::EarlyState::Alarm& into = *stored.add_alarms();
     into.set_id(alarm.id);
-    *into.mutable_first() = ToStamp(alarm.first);
-    *into.mutable_last() = ToStamp(alarm.last);
-    if (alarm.told != absl::InfinitePast()) *into.mutable_told() = ToStamp(alarm.told);
+    *into.mutable_first() = ToTimestamp(alarm.first);
+    *into.mutable_last() = ToTimestamp(alarm.last);
+    if (alarm.told != absl::InfinitePast()) *into.mutable_told() = ToTimestamp(alarm.told);
     into.set_score(alarm.score);
     for (const warning::Notice& notice : alarm.notices) {
       v1::EarlyState::Notice& one = *into.add_notices();
@@ -44,7 +34,7 @@ v1::EarlyState ToStored(const warning::PolicyState& state) {
       one.set_score(notice.score);
       one.set_value(notice.value);
       one.set_expected(notice.expected);
-      *one.mutable_since() = ToStamp(notice.since);
+      *one.mutable_since() = ToTimestamp(notice.since);
     }
   }
   for (const warning::Unjudged& each : state.unjudged) {
@@ -52,11 +42,11 @@ v1::EarlyState ToStored(const warning::PolicyState& state) {
     into.set_id(each.id);
     into.mutable_rules()->Assign(each.rules.begin(), each.rules.end());
     into.set_diagnosis(each.diagnosis);
-    *into.mutable_told() = ToStamp(each.told);
+    *into.mutable_told() = ToTimestamp(each.told);
   }
   for (const auto& [rule, raised] : state.raised) (*stored.mutable_raised())[rule] = raised;
-  for (const absl::Time at : state.false_alarms) *stored.add_false_alarms() = ToStamp(at);
-  *stored.mutable_forgiven() = ToStamp(state.forgiven);
+  for (const absl::Time at : state.false_alarms) *stored.add_false_alarms() = ToTimestamp(at);
+  *stored.mutable_forgiven() = ToTimestamp(state.forgiven);
   stored.set_withheld(state.withheld);
   return stored;
 }
@@ -67,9 +57,9 @@ warning::PolicyState FromStored(const v1::EarlyState& stored) {
   for (const v1::EarlyState::Alarm& from : stored.alarms()) {
     warning::Alarm alarm;
     alarm.id = from.id();
-    alarm.first = FromStamp(from.first());
-    alarm.last = FromStamp(from.last());
-    alarm.told = from.has_told() ? FromStamp(from.told()) : absl::InfinitePast();
+    alarm.first = ToTime(from.first());
+    alarm.last = ToTime(from.last());
+    alarm.told = from.has_told() ? ToTime(from.told()) : absl::InfinitePast();
     alarm.score = Finite(from.score());
     for (const v1::EarlyState::Notice& one : from.notices()) {
       alarm.notices.push_back({one.rule(),
@@ -77,7 +67,7 @@ warning::PolicyState FromStored(const v1::EarlyState& stored) {
                                Finite(one.score()),
                                Finite(one.value()),
                                Finite(one.expected()),
-                               FromStamp(one.since())});
+                               ToTime(one.since())});
     }
     if (!alarm.notices.empty()) state.alarms.push_back(std::move(alarm));
   }
@@ -85,13 +75,13 @@ warning::PolicyState FromStored(const v1::EarlyState& stored) {
     state.unjudged.push_back({from.id(),
                               {from.rules().begin(), from.rules().end()},
                               from.diagnosis(),
-                              FromStamp(from.told())});
+                              ToTime(from.told())});
   }
   for (const auto& [rule, raised] : stored.raised()) {
     state.raised[rule] = std::isfinite(raised) ? std::clamp(raised, 1.0, kMostRaised) : 1;
   }
-  for (const auto& at : stored.false_alarms()) state.false_alarms.push_back(FromStamp(at));
-  state.forgiven = FromStamp(stored.forgiven());
+  for (const auto& at : stored.false_alarms()) state.false_alarms.push_back(ToTime(at));
+  state.forgiven = ToTime(stored.forgiven());
   state.withheld = std::max<std::int64_t>(0, stored.withheld());
   return state;
 }

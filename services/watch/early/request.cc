@@ -7,13 +7,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "common/base/proto_time.h"
 #include "common/base/text.h"
-#include "google/protobuf/util/time_util.h"
 
 namespace galen::watch::early {
 namespace {
-
-using google::protobuf::util::TimeUtil;
 
 constexpr std::size_t kMostNodes = 256;
 constexpr std::size_t kMostName = 256;
@@ -111,11 +109,10 @@ galen::v1::CreateDiagnosisRequest RequestOf(const warning::Alarm& alarm, const w
     absl::StrAppend(&what, "; works for job ", CleanText(first.where.job, kMostName));
   }
   incident.set_description(what);
-  *incident.mutable_start_time() = TimeUtil::MicrosecondsToTimestamp(absl::ToUnixMicros(since));
+  *incident.mutable_start_time() = ToTimestamp(since);
   // When it was noticed: the minute in which it is reported.
   if (alarm.told > since) {
-    *incident.mutable_end_time() =
-        TimeUtil::MicrosecondsToTimestamp(absl::ToUnixMicros(alarm.told));
+    *incident.mutable_end_time() = ToTimestamp(alarm.told);
   }
   *incident.add_logs() = std::move(log);
   return request;

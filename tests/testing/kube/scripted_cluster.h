@@ -99,7 +99,7 @@ class ScriptedCluster {
    public:
     explicit Transport(std::shared_ptr<State> state) : state_(std::move(state)) {}
     absl::StatusOr<kube::HttpReply> Send(const kube::HttpRequest& request,
-                                         const llm::Secret& token) override {
+                                         const http::Secret& token) override {
       int number = 0;
       {
         const std::lock_guard lock(state_->mu);

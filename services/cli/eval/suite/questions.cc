@@ -75,7 +75,7 @@ class Parser {
     metric_ = metric == "A" ? Metric::kTalk : metric == "B" ? Metric::kCheck : Metric::kCause;
     GALEN_RETURN_IF_ERROR(OnlyKeys(root, {"suite", "metric", "questions"}));
     const YamlNode* list = Find(root, "questions");
-    if (list == nullptr || list->kind != YamlNode::Kind::kSequence) {
+    if (list == nullptr || list->kind != YamlNode::Kind::kList) {
       return Wrong(root, "has no list `questions`", "add it");
     }
     if (list->items.size() > kMostQuestions) {
@@ -96,19 +96,14 @@ class Parser {
         absl::StrCat(file_, ":", node.line, ": ", what, "; ", remedy));
   }
 
-  static const YamlNode* Find(const YamlNode& map, absl::string_view key) {
-    for (std::size_t i = 0; i < map.keys.size() && i < map.items.size(); ++i) {
-      if (map.keys[i].scalar == key) return &map.items[i];
-    }
-    return nullptr;
-  }
+  static const YamlNode* Find(const YamlNode& map, absl::string_view key) { return map.Find(key); }
 
   absl::Status OnlyKeys(const YamlNode& map, const std::set<absl::string_view>& known) const {
-    for (const YamlNode& key : map.keys) {
-      if (known.count(key.scalar) == 0) {
-        return Wrong(
-            key, absl::StrCat("key \"", key.scalar.substr(0, kMostNameBytes), "\" is not known"),
-            absl::StrCat("use ", absl::StrJoin(known, ", ")));
+    for (const auto& [key, value] : map.fields) {
+      if (known.count(key) == 0) {
+        return Wrong(value,
+                     absl::StrCat("key \"", key.substr(0, kMostNameBytes), "\" is not known"),
+                     absl::StrCat("use ", absl::StrJoin(known, ", ")));
       }
     }
     return absl::OkStatus();
@@ -142,7 +137,7 @@ class Parser {
     std::vector<std::string> texts;
     const YamlNode* node = Find(map, key);
     if (node == nullptr) return texts;
-    if (node->kind != YamlNode::Kind::kSequence)
+    if (node->kind != YamlNode::Kind::kList)
       return Wrong(*node, absl::StrCat(key, ": is no list"), "write one");
     if (node->items.size() > most) {
       return Wrong(*node, absl::StrCat(key, ": ", node->items.size(), " entries"),
@@ -185,30 +180,32 @@ class Parser {
         return Wrong(node, "absent: a path is none", "write an absolute one without \"..\"");
     }
     if (const YamlNode* files = Find(node, "files"); files != nullptr) {
-      if (files->kind != YamlNode::Kind::kMap || files->items.size() > kMostSources) {
+      if (files->kind != YamlNode::Kind::kMap || files->fields.size() > kMostSources) {
         return Wrong(*files, "files: is no map, or too large a one",
                      absl::StrCat("map ", kMostSources, " paths at most to what they hold"));
       }
-      for (std::size_t i = 0; i < files->items.size(); ++i) {
-        if (!IsPath(files->keys[i].scalar)) {
-          return Wrong(files->keys[i], "files: a path is none",
+      for (std::size_t i = 0; i < files->fields.size(); ++i) {
+        if (!IsPath(files->fields[i].name)) {
+          return Wrong(files->fields[i].value, "files: a path is none",
                        "write an absolute one without \"..\"");
         }
-        GALEN_ASSIGN_OR_RETURN(host.files[files->keys[i].scalar], Scalar(files->items[i], "files"));
+        GALEN_ASSIGN_OR_RETURN(host.files[files->fields[i].name],
+                               Scalar(files->fields[i].value, "files"));
       }
     }
     if (const YamlNode* commands = Find(node, "commands"); commands != nullptr) {
-      if (commands->kind != YamlNode::Kind::kMap || commands->items.size() > kMostSources) {
+      if (commands->kind != YamlNode::Kind::kMap || commands->fields.size() > kMostSources) {
         return Wrong(*commands, "commands: is no map, or too large a one",
                      absl::StrCat("map ", kMostSources, " commands at most to what they print"));
       }
-      for (std::size_t i = 0; i < commands->items.size(); ++i) {
+      for (std::size_t i = 0; i < commands->fields.size(); ++i) {
         std::vector<std::string> argv =
-            absl::StrSplit(commands->keys[i].scalar, ' ', absl::SkipEmpty());
-        if (argv.empty() || commands->keys[i].scalar.size() > kMostPath) {
-          return Wrong(commands->keys[i], "commands: one is none", "write program and arguments");
+            absl::StrSplit(commands->fields[i].name, ' ', absl::SkipEmpty());
+        if (argv.empty() || commands->fields[i].name.size() > kMostPath) {
+          return Wrong(commands->fields[i].value, "commands: one is none",
+                       "write program and arguments");
         }
-        GALEN_ASSIGN_OR_RETURN(std::string output, Scalar(commands->items[i], "commands"));
+        GALEN_ASSIGN_OR_RETURN(std::string output, Scalar(commands->fields[i].value, "commands"));
         host.commands.emplace_back(std::move(argv), std::move(output));
       }
     }
@@ -243,17 +240,17 @@ class Parser {
       GALEN_RETURN_IF_ERROR(OnlyKeys(node, {"id", "split", "text", "call", "parameters", "hosts"}));
       GALEN_ASSIGN_OR_RETURN(question.call, MaybeText(node, "call"));
       if (const YamlNode* parameters = Find(node, "parameters"); parameters != nullptr) {
-        if (parameters->kind != YamlNode::Kind::kMap || parameters->items.size() > kMostSources) {
+        if (parameters->kind != YamlNode::Kind::kMap || parameters->fields.size() > kMostSources) {
           return Wrong(*parameters, "parameters: is no map", "map names to values");
         }
-        for (std::size_t i = 0; i < parameters->items.size(); ++i) {
-          GALEN_ASSIGN_OR_RETURN(question.parameters[parameters->keys[i].scalar],
-                                 Scalar(parameters->items[i], "parameters"));
+        for (std::size_t i = 0; i < parameters->fields.size(); ++i) {
+          GALEN_ASSIGN_OR_RETURN(question.parameters[parameters->fields[i].name],
+                                 Scalar(parameters->fields[i].value, "parameters"));
         }
       }
       const YamlNode* hosts = Find(node, "hosts");
       if (hosts != nullptr &&
-          (hosts->kind != YamlNode::Kind::kSequence || hosts->items.size() > kMostHosts)) {
+          (hosts->kind != YamlNode::Kind::kList || hosts->items.size() > kMostHosts)) {
         return Wrong(*hosts, "hosts: is no list, or too long a one",
                      absl::StrCat("list ", kMostHosts, " at most"));
       }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/median.h"
 #include "common/base/status_macros.h"
 #include "services/node/checks/check_data.h"
 #include "services/node/checks/gpu/checks.h"
@@ -17,12 +18,6 @@ namespace {
 // Above `most` utilization, in percent, a GPU is not idle.
 bool Idle(const Gpu& gpu, double most) {
   return gpu.utilization.has_value() && *gpu.utilization <= most && gpu.thermal.core.has_value();
-}
-
-double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
 // By how much an idle GPU is hotter than the idle ones of its model; unknown without such peers.

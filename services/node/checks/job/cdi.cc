@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "common/base/re2_piece.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "re2/re2.h"
@@ -69,7 +70,7 @@ absl::StatusOr<std::vector<std::string>> ParseCdiPaths(absl::string_view text) {
   static const RE2 key(R"re((?:^|[\s,{"-])(?:hostPath|path)"?\s*:\s*"?(/[^\s",}]+))re");
   std::set<std::string> paths;
   for (const absl::string_view line : Lines(text)) {
-    re2::StringPiece rest(line.data(), line.size());
+    re2::StringPiece rest = Piece(line);
     std::string path;
     while (RE2::FindAndConsume(&rest, key, &path)) {
       if (paths.size() < kMaxPaths) paths.insert(CleanText(path, 1024));

@@ -10,6 +10,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/base/re2_piece.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "re2/re2.h"
@@ -207,7 +208,7 @@ const LogWant kCheckpointWant = {
 std::vector<std::string> QuotedKeys(absl::string_view line) {
   static const RE2 key(R"re(["']([A-Za-z_][\w.\-/]{0,255})["'])re");
   std::vector<std::string> keys;
-  re2::StringPiece rest(line.data(), line.size());
+  re2::StringPiece rest = Piece(line);
   std::string name;
   while (keys.size() < kMaxKeys && RE2::FindAndConsume(&rest, key, &name)) keys.push_back(name);
   return keys;

@@ -9,6 +9,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/base/re2_piece.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/collectives/flight_record.h"
@@ -163,7 +164,7 @@ absl::StatusOr<CheckOutput> CheckCollectiveTrace(const CheckContext& context) {
       ForEachWantedLine(context, LogsOf::kAllNodes, kCollectiveTraceWant, [&](const LogLine& line) {
         if (LooksLikeDump(line.log->name)) return;
         for (const CheckData::Pattern& fingerprint : fingerprints) {
-          re2::StringPiece left(line.text.data(), line.text.size());
+          re2::StringPiece left = Piece(line.text);
           std::string operation;
           std::string shape;
           while (operations.size() + shapes.size() < kMaxFingerprints &&

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "common/base/re2_piece.h"
 #include "common/base/status_macros.h"
 #include "common/knowledge/load.h"
 #include "common/perfmodel/expect.h"
@@ -65,7 +66,7 @@ Place PlaceOfHost(const host::Host& host) {
 
 void TakeLine(const std::vector<CheckData::Pattern>& patterns, std::size_t most_steps,
               absl::string_view line, Printed* printed) {
-  const re2::StringPiece text(line.data(), line.size());
+  const re2::StringPiece text = Piece(line);
   for (const CheckData::Pattern& pattern : patterns) {
     std::string first;
     std::string second;

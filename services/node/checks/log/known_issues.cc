@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "common/base/re2_piece.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "re2/re2.h"
@@ -147,7 +148,7 @@ absl::StatusOr<CheckOutput> CheckKnownIssues(const CheckContext& context) {
     candidates.push_back(std::move(candidate));
   }
   const auto look = [&](absl::string_view text) {
-    const re2::StringPiece piece(text.data(), text.size());
+    const re2::StringPiece piece = Piece(text);
     std::string version;
     // What runs is what the log says, whatever is installed.
     if (absl::StrContains(text, "CCL version")) {
@@ -215,7 +216,7 @@ std::vector<PackageChange> ParseAptHistory(absl::string_view text) {
       change.action = action;
       // "name:amd64 (1.0, 1.1), other:amd64 (2.0)"
       static const RE2 package(R"(([a-z0-9][a-z0-9.+-]*)(?::[a-z0-9]+)? \([^)]*\))");
-      re2::StringPiece list(rest.data(), rest.size());
+      re2::StringPiece list = Piece(rest);
       std::string name;
       while (change.packages.size() < kMaxChanges && RE2::FindAndConsume(&list, package, &name)) {
         change.packages.push_back(name);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/median.h"
 #include "common/base/status_macros.h"
 #include "services/node/checks/check_data.h"
 #include "services/node/checks/log/training_step.h"
@@ -18,13 +19,6 @@ namespace galen::node {
 namespace {
 
 constexpr std::size_t kMaxSeries = 4096;  // points kept; a longer series is thinned out
-
-double Median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 // The steps of one log; of a long one every n-th.
 class Series {

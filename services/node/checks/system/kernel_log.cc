@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
+#include "common/base/proto_time.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "services/node/checks/system/capture.h"
@@ -129,13 +130,7 @@ absl::StatusOr<std::vector<KernelEvent>> KernelEvents(const CheckContext& contex
 v1::LogEvent ToLogEvent(const KernelEvent& event) {
   v1::LogEvent proto;
   proto.set_code(CleanText(event.code, 128));
-  if (event.time.has_value()) {
-    const absl::Time time = *event.time;
-    const std::int64_t seconds = absl::ToUnixSeconds(time);
-    proto.mutable_time()->set_seconds(seconds);
-    proto.mutable_time()->set_nanos(
-        static_cast<std::int32_t>(absl::ToInt64Nanoseconds(time - absl::FromUnixSeconds(seconds))));
-  }
+  if (event.time.has_value()) *proto.mutable_time() = ToTimestamp(*event.time);
   proto.set_text(CleanText(event.text, 1024));
   proto.set_count(event.count);
   proto.set_order(event.order);

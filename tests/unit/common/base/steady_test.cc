@@ -26,7 +26,7 @@ namespace {
 
 absl::Time TimeOfDay() { return absl::FromChrono(std::chrono::system_clock::now()); }
 
-class Steady : public testing::TestWithParam<int> {
+class Steady : public ::testing::TestWithParam<int> {
  protected:
   ~Steady() override { clock_set_by_seconds = 0; }
 };
@@ -59,7 +59,7 @@ TEST_P(Steady, ADeadlineKeptWhileTheClockIsSetIsAsFarAway) {
   EXPECT_GT(left, absl::Minutes(1));
 }
 
-INSTANTIATE_TEST_SUITE_P(Clock, Steady, testing::Values(300, -300));
+INSTANTIATE_TEST_SUITE_P(Clock, Steady, ::testing::Values(300, -300));
 
 TEST(SteadyTime, NoDeadlineStaysNone) {
   EXPECT_EQ(ToSteady(absl::InfiniteFuture()), absl::InfiniteFuture());

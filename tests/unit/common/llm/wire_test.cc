@@ -318,7 +318,7 @@ TEST(ModelAnswers, AreNames) {
 }
 
 TEST(ErrorTexts, HoldNoPieceOfTheKeyWhereverTheyAreCut) {
-  const Secret key("sk-7d41c0ffee");
+  const http::Secret key("sk-7d41c0ffee");
   for (int before = 0; before < 220; ++before) {
     const std::string said = std::string(static_cast<std::size_t>(before), 'x') + key.Reveal();
     EXPECT_THAT(ErrorText(json{{"error", said}}.dump(), key), Not(HasSubstr("sk-")));

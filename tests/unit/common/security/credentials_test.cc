@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include "common/base/read_file.h"
 #include "tests/testing/security/certificates.h"
 #include "tests/testing/status_matchers.h"
 

@@ -45,7 +45,7 @@ const absl::Time kNow = absl::FromUnixSeconds(1'700'000'000);
 PrometheusClient To(const ScriptedEndpoint& endpoint, const std::string& key = "") {
   return PrometheusClient(
       {.http = {.server = absl::StrCat("http://127.0.0.1:", endpoint.port(), "/prefix/")},
-       .key = llm::Secret(key)});
+       .key = http::Secret(key)});
 }
 
 absl::StatusOr<Answer> Ask(const Scripted& reply, const Call& call = {}) {
@@ -77,9 +77,9 @@ TEST(PrometheusClientTest, AsksWithItsKeyAndReadsTheAnswer) {
 
 TEST(PrometheusClientTest, KnowsNamesWithPasswordsAndAuthoritiesOfItsOwn) {
   ScriptedEndpoint plain({Scripted{.body = kVector}});
-  PrometheusClient basic(
-      {.http = {.server = absl::StrCat("http://127.0.0.1:", plain.port()), .scheme = "Basic"},
-       .key = llm::Secret("dXNlcjpwdw==")});
+  PrometheusClient basic({.http = {.server = absl::StrCat("http://127.0.0.1:", plain.port()),
+                                   .key_header = "Authorization: Basic "},
+                          .key = http::Secret("dXNlcjpwdw==")});
   ASSERT_THAT(basic.Instant("up", kNow, {}), IsOk());
   EXPECT_EQ(plain.requests()[0].headers.at("authorization"), "Basic dXNlcjpwdw==");
 
@@ -332,7 +332,7 @@ TEST(PrometheusClientTest, TheKeyStandsInNoError) {
 
 TEST(PrometheusOptionsTest, AreChecked) {
   const auto with = [](const std::string& server, const std::string& key = "") {
-    return Check(PrometheusOptions{.http = {.server = server}, .key = llm::Secret(key)});
+    return Check(PrometheusOptions{.http = {.server = server}, .key = http::Secret(key)});
   };
   EXPECT_THAT(with("http://prometheus:9090"), IsOk());
   EXPECT_THAT(with("https://mimir/prometheus", "key"), IsOk());

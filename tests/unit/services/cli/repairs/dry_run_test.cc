@@ -28,7 +28,7 @@ class Says final : public http::Transport {
  public:
   explicit Says(http::Reply reply) : reply_(std::move(reply)) {}
   absl::StatusOr<http::Reply> Send(const http::Request& request,
-                                   const llm::Secret& token) override {
+                                   const http::Secret& token) override {
     asked.push_back(
         absl::StrCat(request.method, " ", request.target, " ", request.body, " ", token.Reveal()));
     return reply_;
@@ -41,13 +41,13 @@ class Says final : public http::Transport {
 
 absl::StatusOr<DryRun> Answered(int code, const std::string& body) {
   Says gateway({code, body, std::nullopt});
-  return AskForDryRun(gateway, llm::Secret("key"), kAction);
+  return AskForDryRun(gateway, http::Secret("key"), kAction);
 }
 
 TEST(DryRunCommandTest, AsksTheGatewayByItsRoute) {
   Says gateway({200, absl::StrCat("{\"name\": \"", kAction, "\", \"wouldRun\": true, \"new\": 1}"),
                 std::nullopt});
-  const auto dry_run = AskForDryRun(gateway, llm::Secret("key"), kAction);
+  const auto dry_run = AskForDryRun(gateway, http::Secret("key"), kAction);
   ASSERT_THAT(dry_run, IsOk());
   EXPECT_TRUE(dry_run->would_run());
   EXPECT_THAT(gateway.asked,
@@ -60,7 +60,7 @@ TEST(DryRunCommandTest, RefusesWhatIsNoNameOfAnAction) {
         "tenants/acme/diagnoses/d1/actions/a:approve", "tenants/acme/diagnoses/d1/actions/a?x=y",
         "tenants/acme/diagnoses/d1/actions/a\r\nX: y"}) {
     Says gateway({200, "{}", std::nullopt});
-    EXPECT_THAT(AskForDryRun(gateway, llm::Secret("key"), action).status(),
+    EXPECT_THAT(AskForDryRun(gateway, http::Secret("key"), action).status(),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is no action")));
     EXPECT_TRUE(gateway.asked.empty()) << action;
   }

@@ -16,7 +16,6 @@ namespace {
 using galen::testing::IsOk;
 using galen::testing::StatusIs;
 using galen::v1::Diagnosis;
-using kube::TextAt;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;

@@ -19,7 +19,6 @@ namespace {
 using galen::testing::IsOk;
 using galen::testing::StatusIs;
 using galen::v1::Diagnosis;
-using kube::TextAt;
 using ::testing::_;
 using ::testing::Contains;
 using ::testing::ElementsAre;

@@ -128,7 +128,7 @@ class FakeCluster {
 
   void Put(Json object) {
     const std::lock_guard lock(mu_);
-    const std::string name = kube::TextAt(object, {"metadata", "name"});
+    const std::string name = TextAt(object, {"metadata", "name"});
     object["metadata"]["resourceVersion"] = absl::StrCat(++version_);
     const bool known = objects_.count(name) > 0;
     objects_[name] = object;
@@ -155,7 +155,7 @@ class FakeCluster {
     std::unique_lock lock(mu_);
     changed_.wait(lock, [&] {
       const auto found = objects_.find(name);
-      return found != objects_.end() && kube::TextAt(found->second, {"status", "state"}) == state;
+      return found != objects_.end() && TextAt(found->second, {"status", "state"}) == state;
     });
   }
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/proto_time.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/unit/services/gateway/tickets/ticket_world.h"
 
@@ -30,12 +31,12 @@ class ScannerTest : public ::testing::Test {
   void Create(const std::string& name) {
     galen::v1::DiagnosisEvent event;
     event.mutable_created()->set_name(name);
-    SetTime(clock_.Now(), *event.mutable_event_time());
+    *event.mutable_event_time() = ToTimestamp(clock_.Now());
     ASSERT_THAT(store_->events().Create(event).status(), IsOk());
     last_[name] = 1;
   }
   void Append(const std::string& name, galen::v1::DiagnosisEvent event) {
-    SetTime(clock_.Now(), *event.mutable_event_time());
+    *event.mutable_event_time() = ToTimestamp(clock_.Now());
     const store::Lease lease =
         store_->events().AcquireLease(name, "test", clock_.Now(), absl::Hours(1)).value();
     last_[name] = store_->events().Append(lease, last_[name], {event}).value();

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/proto_time.h"
 #include "services/gateway/tickets/exchange.h"
 #include "services/gateway/tickets/signature.h"
 #include "tests/testing/status_matchers.h"
@@ -134,7 +135,7 @@ requests:
   Target target;
   target.system = *system;
   target.auth = system->auths[0].second;
-  target.secret = llm::Secret("k");
+  target.secret = galen::http::Secret("k");
   const auto call = MakeCall(target, *system->Find("open"),
                              ValuesFor(target, DocumentOf(ADiagnosis(kName), "", Reader::kCustomer),
                                        nullptr, absl::UnixEpoch()),
@@ -225,7 +226,7 @@ TEST(TicketDecision, WhatHasFailedForThreeDaysIsADeadLetter) {
   Outcome failure;
   failure.kind = Outcome::Kind::kAgain;
   v1::TicketDue due;
-  SetTime(begin, *due.mutable_first_due());
+  *due.mutable_first_due() = ToTimestamp(begin);
   Fail(failure, begin + absl::Hours(71), 0, due);
   EXPECT_FALSE(IsDead(due));
   Fail(failure, begin + absl::Hours(73), 0, due);

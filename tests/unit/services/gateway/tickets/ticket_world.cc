@@ -49,9 +49,9 @@ Target TargetOf(const std::string& system) {
     target.variables[name] = variable.standard.empty() ? "https://x.example" : variable.standard;
   }
   target.auth = target.system.auths.front().second;
-  target.secret = llm::Secret(target.auth.kind == "standard_webhooks"
-                                  ? "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
-                                  : "not-so-secret");
+  target.secret = galen::http::Secret(target.auth.kind == "standard_webhooks"
+                                          ? "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
+                                          : "not-so-secret");
   return target;
 }
 

@@ -11,7 +11,6 @@ namespace galen::watch::cluster {
 namespace {
 
 using kube::Json;
-using kube::TextAt;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;

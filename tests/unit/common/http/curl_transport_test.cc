@@ -1,5 +1,5 @@
 // Requests over a real connection, to a server that does as a test says.
-#include "common/kube/http.h"
+#include "common/http/curl_transport.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 #include "tests/testing/llm/scripted_endpoint.h"
 #include "tests/testing/status_matchers.h"
 
-namespace galen::kube {
+namespace galen::http {
 namespace {
 
 using galen::testing::Authority;
@@ -33,12 +33,13 @@ using Code = absl::StatusCode;
 
 Options To(const ScriptedEndpoint& endpoint, const std::string& scheme = "http") {
   Options options;
+  options.what = "API server";
   options.server = absl::StrCat(scheme, "://127.0.0.1:", endpoint.port());
   return options;
 }
 
-HttpRequest Get(const std::string& target) {
-  HttpRequest request;
+Request Get(const std::string& target) {
+  Request request;
   request.target = target;
   request.most_bytes = 1000;
   return request;
@@ -47,12 +48,12 @@ HttpRequest Get(const std::string& target) {
 TEST(CurlTransportTest, SendsTokenAndBodyAndKeepsItsConnection) {
   ScriptedEndpoint endpoint({Scripted{.body = "{}"}});
   CurlTransport transport(To(endpoint));
-  ASSERT_THAT(transport.Send(Get("/api/v1/nodes?limit=1"), llm::Secret("key")), IsOk());
-  HttpRequest patch = Get("/a/../b");
+  ASSERT_THAT(transport.Send(Get("/api/v1/nodes?limit=1"), Secret("key")), IsOk());
+  Request patch = Get("/a/../b");
   patch.method = "PATCH";
   patch.content_type = "application/merge-patch+json";
   patch.body = "{\"a\":1}";
-  const auto reply = transport.Send(patch, llm::Secret());
+  const auto reply = transport.Send(patch, Secret());
   ASSERT_THAT(reply, IsOk());
   EXPECT_EQ(reply->body, "{}");
   const auto seen = endpoint.requests();
@@ -72,7 +73,7 @@ TEST(CurlTransportTest, GivesErrorsWithTheirHint) {
   Scripted throttled{.code = 429, .body = R"({"message": "slow"})"};
   throttled.headers = {{"Retry-After", "3"}};
   ScriptedEndpoint endpoint({throttled});
-  const auto reply = CurlTransport(To(endpoint)).Send(Get("/x"), llm::Secret());
+  const auto reply = CurlTransport(To(endpoint)).Send(Get("/x"), Secret());
   ASSERT_THAT(reply, IsOk());
   EXPECT_EQ(reply->code, 429);
   EXPECT_EQ(reply->body, R"({"message": "slow"})");
@@ -83,9 +84,9 @@ TEST(CurlTransportTest, ReadsNoMoreThanItMay) {
   ScriptedEndpoint endpoint({Scripted{.body = std::string(1001, 'a')},
                              Scripted{.code = 500, .body = std::string(1 << 20, 'b')}});
   CurlTransport transport(To(endpoint));
-  EXPECT_THAT(transport.Send(Get("/x"), llm::Secret()),
+  EXPECT_THAT(transport.Send(Get("/x"), Secret()),
               StatusIs(Code::kDataLoss, HasSubstr("1000 bytes")));
-  const auto error = transport.Send(Get("/x"), llm::Secret());
+  const auto error = transport.Send(Get("/x"), Secret());
   ASSERT_THAT(error, IsOk());
   EXPECT_EQ(error->code, 500);
   EXPECT_EQ(error->body.size(), 64u << 10);
@@ -95,7 +96,7 @@ TEST(CurlTransportTest, FollowsNoRedirect) {
   Scripted elsewhere{.code = 302};
   elsewhere.headers = {{"Location", "http://127.0.0.1:1/"}};
   ScriptedEndpoint endpoint({elsewhere});
-  const auto reply = CurlTransport(To(endpoint)).Send(Get("/x"), llm::Secret("key"));
+  const auto reply = CurlTransport(To(endpoint)).Send(Get("/x"), Secret("key"));
   ASSERT_THAT(reply, IsOk());
   EXPECT_EQ(reply->code, 302);
   EXPECT_THAT(endpoint.requests(), SizeIs(1));
@@ -105,7 +106,7 @@ TEST(CurlTransportTest, GivesTheBytesOfAWatchAsTheyCome) {
   Scripted stream{.body = "one\n\ntwo\n\n", .chunked = true, .then = Scripted::Then::kHang};
   ScriptedEndpoint endpoint({stream});
   Cancellation cancellation;
-  HttpRequest request = Get("/x");
+  Request request = Get("/x");
   std::string heard;
   request.cancellation = &cancellation;
   request.on_bytes = [&](absl::string_view bytes) {
@@ -113,29 +114,28 @@ TEST(CurlTransportTest, GivesTheBytesOfAWatchAsTheyCome) {
     if (heard == stream.body) cancellation.Cancel();
     return absl::OkStatus();
   };
-  EXPECT_THAT(CurlTransport(To(endpoint)).Send(request, llm::Secret()),
-              StatusIs(Code::kCancelled, _));
+  EXPECT_THAT(CurlTransport(To(endpoint)).Send(request, Secret()), StatusIs(Code::kCancelled, _));
   EXPECT_EQ(heard, stream.body);
 }
 
 TEST(CurlTransportTest, TellsACutConnectionFromAnEnd) {
   Scripted cut{.body = "one\n\n", .chunked = true, .then = Scripted::Then::kReset};
   ScriptedEndpoint endpoint({cut});
-  HttpRequest request = Get("/x");
+  Request request = Get("/x");
   request.on_bytes = [](absl::string_view) { return absl::OkStatus(); };
-  EXPECT_THAT(CurlTransport(To(endpoint)).Send(request, llm::Secret()),
+  EXPECT_THAT(CurlTransport(To(endpoint)).Send(request, Secret()),
               StatusIs(Code::kUnavailable, HasSubstr("127.0.0.1")));
 }
 
 TEST(CurlTransportTest, EndsWithWhatTheReaderSays) {
   ScriptedEndpoint endpoint({Scripted{.body = "one\n"}});
-  HttpRequest request = Get("/x");
+  Request request = Get("/x");
   request.on_bytes = [](absl::string_view) { return absl::AbortedError("enough"); };
-  EXPECT_THAT(CurlTransport(To(endpoint)).Send(request, llm::Secret()),
+  EXPECT_THAT(CurlTransport(To(endpoint)).Send(request, Secret()),
               StatusIs(Code::kAborted, "enough"));
   // An error is none of the reader's.
   ScriptedEndpoint failing({Scripted{.code = 410, .body = "gone"}});
-  const auto reply = CurlTransport(To(failing)).Send(request, llm::Secret());
+  const auto reply = CurlTransport(To(failing)).Send(request, Secret());
   ASSERT_THAT(reply, IsOk());
   EXPECT_EQ(reply->body, "gone");
 }
@@ -143,9 +143,9 @@ TEST(CurlTransportTest, EndsWithWhatTheReaderSays) {
 TEST(CurlTransportTest, WaitsNoLongerThanItsDeadlineOrItsCaller) {
   ScriptedEndpoint endpoint({galen::testing::Hang()});
   CurlTransport transport(To(endpoint));
-  HttpRequest request = Get("/x");
+  Request request = Get("/x");
   request.deadline = SteadyNow() + absl::Milliseconds(50);
-  EXPECT_THAT(transport.Send(request, llm::Secret()), StatusIs(Code::kDeadlineExceeded, _));
+  EXPECT_THAT(transport.Send(request, Secret()), StatusIs(Code::kDeadlineExceeded, _));
   request.deadline = absl::InfiniteFuture();
   Cancellation cancellation;
   request.cancellation = &cancellation;
@@ -153,7 +153,7 @@ TEST(CurlTransportTest, WaitsNoLongerThanItsDeadlineOrItsCaller) {
     endpoint.WaitForRequests(2);
     cancellation.Cancel();
   });
-  EXPECT_THAT(transport.Send(request, llm::Secret()), StatusIs(Code::kCancelled, _));
+  EXPECT_THAT(transport.Send(request, Secret()), StatusIs(Code::kCancelled, _));
   other.join();
 }
 
@@ -162,8 +162,8 @@ TEST(CurlTransportTest, SaysWhatAnswersWithoutHttp) {
   raw.raw_head = "SSH-2.0-OpenSSH_9.2\r\n";
   raw.then = Scripted::Then::kClose;
   ScriptedEndpoint endpoint({raw});
-  EXPECT_THAT(CurlTransport(To(endpoint)).Send(Get("/x"), llm::Secret()),
-              StatusIs(Code::kDataLoss, HasSubstr("no HTTP")));
+  EXPECT_THAT(CurlTransport(To(endpoint)).Send(Get("/x"), Secret()),
+              StatusIs(Code::kDataLoss, HasSubstr("not speak HTTP")));
 }
 
 TEST(CurlTransportTest, SpeaksOnlyToAServerThatItsAuthorityVouchesFor) {
@@ -179,22 +179,82 @@ TEST(CurlTransportTest, SpeaksOnlyToAServerThatItsAuthorityVouchesFor) {
   ScriptedEndpoint endpoint(answers, authority.Issue("127.0.0.1"));
   Options options = To(endpoint, "https");
   options.ca_file = write("ca.pem", authority.certificate());
-  EXPECT_THAT(CurlTransport(options).Send(Get("/x"), llm::Secret("key")), IsOk());
+  EXPECT_THAT(CurlTransport(options).Send(Get("/x"), Secret("key")), IsOk());
   Options wrong = options;
   wrong.ca_file = write("other.pem", other.certificate());
-  EXPECT_THAT(CurlTransport(wrong).Send(Get("/x"), llm::Secret("key")),
+  EXPECT_THAT(CurlTransport(wrong).Send(Get("/x"), Secret("key")),
               StatusIs(Code::kPermissionDenied, HasSubstr("not trusted")));
   wrong.ca_file = write("none.pem", "no certificate");
-  EXPECT_THAT(CurlTransport(wrong).Send(Get("/x"), llm::Secret("key")),
+  EXPECT_THAT(CurlTransport(wrong).Send(Get("/x"), Secret("key")),
               StatusIs(Code::kPermissionDenied, HasSubstr("none.pem")));
   ScriptedEndpoint elsewhere(answers, authority.Issue("api.example.com"));
   Options name = To(elsewhere, "https");
   name.ca_file = options.ca_file;
-  EXPECT_THAT(CurlTransport(name).Send(Get("/x"), llm::Secret("key")),
+  EXPECT_THAT(CurlTransport(name).Send(Get("/x"), Secret("key")),
               StatusIs(Code::kPermissionDenied, _));
   EXPECT_THAT(endpoint.requests(), SizeIs(1));
   EXPECT_THAT(elsewhere.requests(), IsEmpty());
 }
 
+TEST(CurlTransportTest, TellsWhetherAFailedRequestMayHaveArrived) {
+  int nobody = 0;
+  {
+    const ScriptedEndpoint gone({Scripted{.body = "{}"}});
+    nobody = gone.port();
+  }
+  Sent sent;
+  Request request = Get(absl::StrCat("http://127.0.0.1:", nobody, "/x"));
+  request.sent = &sent;
+  EXPECT_THAT(CurlTransport(Options()).Send(request, Secret()), StatusIs(Code::kUnavailable, _));
+  EXPECT_FALSE(sent.may_have_arrived);
+
+  ScriptedEndpoint silent({galen::testing::Hang()});
+  request.target = absl::StrCat("http://127.0.0.1:", silent.port(), "/x");
+  request.deadline = SteadyNow() + absl::Milliseconds(200);
+  EXPECT_THAT(CurlTransport(Options()).Send(request, Secret()),
+              StatusIs(Code::kDeadlineExceeded, _));
+  EXPECT_TRUE(sent.may_have_arrived);
+  EXPECT_EQ(sent.requests, 1);
+}
+
+TEST(CurlTransportTest, WaitsForAFreeConnectionUntilTheDeadline) {
+  ScriptedEndpoint endpoint({galen::testing::Hang()});
+  Options options = To(endpoint);
+  options.most_at_once = 1;
+  CurlTransport transport(options);
+  Cancellation cancellation;
+  Request first = Get("/first");
+  first.cancellation = &cancellation;
+  std::thread other(
+      [&] { EXPECT_THAT(transport.Send(first, Secret()), StatusIs(Code::kCancelled, _)); });
+  endpoint.WaitForRequests(1);
+  Sent sent;
+  Request second = Get("/second");
+  second.sent = &sent;
+  second.deadline = SteadyNow() + absl::Milliseconds(20);
+  EXPECT_THAT(transport.Send(second, Secret()), StatusIs(Code::kResourceExhausted, _));
+  EXPECT_EQ(sent.requests, 0);
+  cancellation.Cancel();
+  other.join();
+}
+
+TEST(CurlTransportTest, SendsTheHeadersThatItIsGiven) {
+  ScriptedEndpoint endpoint({Scripted{.body = "{}"}});
+  Options options = To(endpoint);
+  options.key_header = "api-key: ";
+  Request request = Get("/x");
+  request.method = "POST";
+  request.headers = {{"x-galen", "1"}, {"Accept", "text/plain"}};
+  request.accept.clear();
+  EXPECT_THAT(CurlTransport(options).Send(request, Secret("key")), IsOk());
+  const auto seen = endpoint.requests();
+  ASSERT_THAT(seen, SizeIs(1));
+  EXPECT_EQ(seen[0].headers.at("x-galen"), "1");
+  EXPECT_EQ(seen[0].headers.at("accept"), "text/plain");
+  EXPECT_EQ(seen[0].headers.at("api-key"), "key");
+  EXPECT_EQ(seen[0].headers.at("content-length"), "0");
+  EXPECT_EQ(seen[0].headers.count("authorization"), 0U);
+}
+
 }  // namespace
-}  // namespace galen::kube
+}  // namespace galen::http

@@ -1,4 +1,4 @@
-#include "common/llm/retry.h"
+#include "common/http/retry.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 
-namespace galen::llm {
+namespace galen::http {
 
 absl::Duration Pause(const RetryPolicy& policy, int number,
                      std::optional<absl::Duration> retry_after, double chance) {
@@ -35,4 +35,4 @@ std::optional<absl::Duration> ParseRetryAfter(absl::string_view value, absl::Tim
   return std::nullopt;
 }
 
-}  // namespace galen::llm
+}  // namespace galen::http

@@ -1,4 +1,4 @@
-#include "common/llm/retry.h"
+#include "common/http/retry.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 
-namespace galen::llm {
+namespace galen::http {
 namespace retry_test {
 
 using ::testing::Eq;
@@ -47,4 +47,4 @@ TEST(RetryAfter, OfAnythingElseIsNothing) {
 }
 
 }  // namespace retry_test
-}  // namespace galen::llm
+}  // namespace galen::http

@@ -1,5 +1,5 @@
-#ifndef COMMON_LLM_SECRET_H_
-#define COMMON_LLM_SECRET_H_
+#ifndef COMMON_HTTP_SECRET_H_
+#define COMMON_HTTP_SECRET_H_
 
 #include <string>
 #include <utility>
@@ -7,7 +7,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 
-namespace galen::llm {
+namespace galen::http {
 
 // A key. It has no way into a stream, a format or a string but Reveal(), which only those call who
 // send it.
@@ -30,6 +30,6 @@ class Secret {
   std::string text_;
 };
 
-}  // namespace galen::llm
+}  // namespace galen::http
 
-#endif  // COMMON_LLM_SECRET_H_
+#endif  // COMMON_HTTP_SECRET_H_
