@@ -15,7 +15,7 @@
 namespace galen::eval {
 namespace {
 
-double Share(double part, double whole) { return whole > 0 ? part / whole : 0; }
+double PartOf(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
 template <typename List>
 bool Contains(const List& list, absl::string_view text) {
@@ -70,9 +70,9 @@ void ScoreCategories(const std::vector<v1::Case>& cases, const std::vector<v1::C
     row.set_precision(category.counts.Precision());
     row.set_recall(category.counts.Recall());
     row.set_f1(category.counts.F1());
-    row.set_main_accuracy(Share(category.right_main, category.cases));
+    row.set_main_accuracy(PartOf(category.right_main, category.cases));
   }
-  run.set_main_accuracy(Share(right_main, run.with_cause()));
+  run.set_main_accuracy(PartOf(right_main, run.with_cause()));
 }
 
 void ScorePipelines(const std::vector<v1::Case>& cases, const std::vector<v1::CaseResult>& results,
@@ -89,8 +89,8 @@ void ScorePipelines(const std::vector<v1::Case>& cases, const std::vector<v1::Ca
     v1::PipelineShare& row = *run.add_pipelines();
     row.set_origin(origin);
     row.set_solved(count);
-    row.set_share(Share(count, run.with_cause()));
-    row.set_cumulative(Share(so_far, run.with_cause()));
+    row.set_share(PartOf(count, run.with_cause()));
+    row.set_cumulative(PartOf(so_far, run.with_cause()));
   };
   // In the order in which a search comes by them.
   for (const char* origin :

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "bench/eval/suite/wilson.h"
+#include "bench/eval/metrics/wilson.h"
 #include "nlohmann/json.hpp"
 
 namespace galen::eval {

@@ -1,4 +1,4 @@
-#include "bench/eval/suite/wilson.h"
+#include "bench/eval/metrics/wilson.h"
 
 #include "gtest/gtest.h"
 

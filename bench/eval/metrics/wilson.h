@@ -1,5 +1,7 @@
-#ifndef BENCH_EVAL_SUITE_WILSON_H_
-#define BENCH_EVAL_SUITE_WILSON_H_
+#ifndef BENCH_EVAL_METRICS_WILSON_H_
+#define BENCH_EVAL_METRICS_WILSON_H_
+
+#include <cstdint>
 
 namespace galen::eval {
 
@@ -11,9 +13,9 @@ struct Share {
 };
 
 // `right` of `all`, and the 95 % score interval of E. B. Wilson, "Probable inference, the law of
-// succession, and statistical inference", 1927. Of none: 0 in [0, 1]. Pure.
-Share WilsonShare(int right, int all);
+// succession, and statistical inference", 1927. Without any: 0 in [0, 1]. Pure.
+Share WilsonShare(std::int64_t right, std::int64_t all);
 
 }  // namespace galen::eval
 
-#endif  // BENCH_EVAL_SUITE_WILSON_H_
+#endif  // BENCH_EVAL_METRICS_WILSON_H_
