@@ -8,6 +8,7 @@
 #include "bench/eval/suite/answer_check.h"
 #include "bench/eval/suite/answer_talk.h"
 #include "common/base/status_macros.h"
+#include "common/words/vocabulary.h"
 
 namespace galen::eval {
 
