@@ -1,5 +1,7 @@
 #include "common/words/outcome.h"
 
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -55,6 +57,26 @@ TEST(Outcome, OfAMentionOutsideTheTextIsUnknown) {
   EXPECT_EQ(OutcomeOf("it works", 0, testing::ShippedOutcomeWords()), Outcome::kUnknown);
   EXPECT_EQ(OutcomeOf("it works", 100, testing::ShippedOutcomeWords()), Outcome::kUnknown);
   EXPECT_EQ(OutcomeOf("", 0, testing::ShippedOutcomeWords()), Outcome::kUnknown);
+}
+
+TEST(Outcome, ThePhrasesOfASiteAreUnderstood) {
+  constexpr absl::string_view kText = "With NCCL 2.18 it purrs along.";
+  const std::size_t end = kText.find("2.18") + 4;
+  EXPECT_EQ(OutcomeOf(kText, end, testing::ShippedOutcomeWords()), Outcome::kUnknown);
+  std::string site = ::testing::TempDir() + "galen-outcome-XXXXXX";
+  ASSERT_NE(::mkdtemp(site.data()), nullptr);
+  std::filesystem::create_directories(site + "/talk");
+  std::ofstream(site + "/talk/ours.yaml") << "lists: {came_right: {phrases: [purrs along]}}\n";
+  const auto words = OutcomeWords::Load({GALEN_SOURCE_DIR "/knowledge", site});
+  std::filesystem::remove_all(site);
+  ASSERT_TRUE(words.ok()) << words.status();
+  EXPECT_EQ(OutcomeOf(kText, end, **words), Outcome::kWorks);
+}
+
+TEST(Outcome, WithoutListsThereAreNoWords) {
+  const auto words = OutcomeWords::Load({GALEN_SOURCE_DIR "/docs"});
+  ASSERT_TRUE(words.ok()) << words.status();
+  EXPECT_EQ(*words, nullptr);
 }
 
 TEST(Outcome, ANameIsWhatBelongsTogether) {
