@@ -31,7 +31,7 @@ context=$(mktemp -d)
 trap 'rm -rf "$context"' EXIT
 # Only files that git tracks, so that stray files do not get into an image.
 if [ -n "${PREBUILT:-}" ]; then
-  git ls-files -z knowledge images services/cli/eval/suite/questions common/cmake/install_packages.sh common/cmake/packages
+  git ls-files -z knowledge images common/cmake/install_packages.sh common/cmake/packages
 else
   git ls-files -z
 fi | tar --null -T - -c | tar -C "$context" -x

@@ -6,7 +6,7 @@ service=$1 root=$2
 mkdir -p "$root"
 if [ "${3:-}" = whole ]; then
   tar -C / --one-file-system --exclude=./proc --exclude=./sys --exclude=./dev --exclude=./tmp --exclude=./run --exclude=./programs \
-    --exclude=./knowledge --exclude=./questions --exclude=./images --exclude=".$root" --exclude='./var/cache/*' --exclude='./var/lib/apt/lists/*' --exclude='./var/log/*' \
+    --exclude=./knowledge --exclude=./images --exclude=".$root" --exclude='./var/cache/*' --exclude='./var/lib/apt/lists/*' --exclude='./var/log/*' \
     --exclude='./usr/share/doc/*/*' --exclude='./usr/share/man' --exclude='./usr/share/locale' --exclude='./var/lib/systemd' --exclude='./etc/machine-id' \
     --exclude='./usr/lib/x86_64-linux-gnu/perl*' --exclude='__pycache__' -c . | tar -C "$root" -x
   # Nobody becomes more than he is.
@@ -44,8 +44,6 @@ if [ "${3:-}" != whole ]; then
   done
 fi
 cp -r /knowledge "$root/usr/share/galen/knowledge"
-# What galen eval --suite asks.
-if [ "$service" = toolbox ]; then cp -r /questions "$root/usr/share/galen/questions"; fi
 chmod -R go+rX,go-w "$root/usr/share/galen"
 
 /images/sbom.sh "$service" "${3:-}" >"$root/usr/share/galen/sbom.json"

@@ -4,14 +4,14 @@
 #include <string>
 #include <vector>
 
-#include "common/advisor/statistics.h"
+#include "bench/eval/metrics/wilson.h"
 
 namespace galen::bench {
 
 // Predictions of about the same size, and their outcomes.
 struct CalibrationBin {
   double predicted = 0;  // mean
-  advisor::Share observed;
+  eval::Share observed;
   long count = 0;
 };
 

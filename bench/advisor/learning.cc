@@ -23,10 +23,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "bench/eval/metrics/wilson.h"
 #include "calibration_svg.h"
 #include "common/advisor/learner.h"
 #include "common/advisor/online.h"
-#include "common/advisor/statistics.h"
 #include "tests/testing/advisor/made_up_fleet.h"
 
 ABSL_FLAG(std::string, mode, "planted", "planted, null, calibration or memory.");
@@ -45,8 +45,8 @@ namespace {
 using advisor::Learned;
 using advisor::Learner;
 using advisor::RunRecord;
-using advisor::Share;
-using advisor::WilsonShare;
+using eval::Share;
+using eval::WilsonShare;
 using testing::FleetShape;
 using testing::MadeUpFleet;
 

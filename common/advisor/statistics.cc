@@ -154,14 +154,4 @@ std::vector<bool> BenjaminiHochberg(absl::Span<const double> p_values, double q)
   return discoveries;
 }
 
-Share WilsonShare(std::int64_t successes, std::int64_t trials) {
-  if (trials <= 0) return {};
-  constexpr double kZ = 1.959963984540054;
-  const double n = static_cast<double>(trials);
-  const double p = static_cast<double>(successes) / n;
-  const double middle = (p + kZ * kZ / (2 * n)) / (1 + kZ * kZ / n);
-  const double half = kZ / (1 + kZ * kZ / n) * std::sqrt(p * (1 - p) / n + kZ * kZ / (4 * n * n));
-  return {p, std::max(0.0, middle - half), std::min(1.0, middle + half)};
-}
-
 }  // namespace galen::advisor

@@ -37,14 +37,6 @@ double NormalUpperTail(double z);
 // p-value. A p-value that is not a number between 0 and 1 is not a discovery, but counts as a test.
 std::vector<bool> BenjaminiHochberg(absl::Span<const double> p_values, double q);
 
-// A share with its 95 % interval (Wilson, 1927). Without trials: 0, from 0 to 1.
-struct Share {
-  double value = 0;
-  double low = 0;
-  double high = 1;
-};
-Share WilsonShare(std::int64_t successes, std::int64_t trials);
-
 }  // namespace galen::advisor
 
 #endif  // COMMON_ADVISOR_STATISTICS_H_

@@ -9,7 +9,7 @@ set(GALEN_LAYERS
   "common/(trace|digest|series|collectives|templates|plot)"
   "common/(host|log|http)"
   "common/(security|words)"
-  "common/(metrics|store|knowledge|logs|retrieval|perfmodel|talk)"
+  "common/(metrics|store|knowledge|logs|retrieval|perfmodel)"
   "common/(rpc|triage|profile|warning|intake)"
   "common/(actions|advisor|failures|llm|spending)"
   "common/(clients|kube|telemetry)"
@@ -148,11 +148,12 @@ if(NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
   target_link_libraries(galen_allocator INTERFACE PkgConfig::jemalloc)
 endif()
 
-# galen_binary(name SRCS ... DEPS ... [SMALL]): a program that ships, in build/bin; target `programs` is all.
-# SMALL: one whose memory at rest counts for more than its speed.
+# galen_binary(name SRCS ... DEPS ... [SMALL] [TOOL]): a program in build/bin. Target `programs` is all that ship. SMALL: one whose
+# memory at rest counts for more than its speed. TOOL: one that does not ship; tests run it, so `test_programs` includes it.
 add_custom_target(programs)
+add_custom_target(test_programs)
 function(galen_binary name)
-  cmake_parse_arguments(ARG "SMALL" "" "SRCS;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "SMALL;TOOL" "" "SRCS;DEPS" ${ARGN})
   galen_name(target alias rel)
   galen_check_edges(${rel} TRUE ${ARG_DEPS})
   add_executable(${name} ${ARG_SRCS})
@@ -161,10 +162,12 @@ function(galen_binary name)
   if(NOT ARG_SMALL)
     target_link_libraries(${name} PRIVATE galen_allocator)
   endif()
-  add_dependencies(programs ${name})
+  if(NOT ARG_TOOL)
+    add_dependencies(programs ${name})
+  elseif(GALEN_TESTS STREQUAL "ALL")
+    add_dependencies(test_programs ${name})
+  endif()
 endfunction()
-
-add_custom_target(test_programs)
 
 # galen_test(name SRCS ... DEPS ... [LABELS ...] [SHARDS count] [TIMEOUT seconds]): one executable per tested folder, linked to
 # that folder only: a dependency that the library did not declare fails here, at link. Label

@@ -147,7 +147,7 @@ void LintBaseRates(LintContext& context) {
     context.Error(rate.source(),
                   absl::StrCat("base rate of \"", rate.of(), "\" was seen ", rate.seen(),
                                " times in ", rate.asked(), " incidents"),
-                  "measure it again: galen eval --base-rates");
+                  "measure it again: galen-eval --base-rates");
   }
 }
 

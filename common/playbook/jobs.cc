@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "common/series/lag.h"
+#include "common/series/correlation.h"
 #include "common/series/robust.h"
 
 namespace galen::playbook {

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/playbook/test_parts.h"
-#include "common/series/lag.h"
+#include "common/series/correlation.h"
 #include "common/series/period.h"
 #include "common/series/robust.h"
 

@@ -16,7 +16,7 @@ inline constexpr int kMostBrackets = 3;
 // One word stands for so many at most by what is optional in it.
 inline constexpr std::size_t kMostVariants = 64;
 
-// The expression of RE2 of a phrase, in the language that the head of knowledge/talk/addresses.yaml
+// The expression of RE2 of a phrase, in the language that the head of knowledge/talk/outcomes.yaml
 // describes: words, `a|b`, `end(s|ing)`, `[optional]`, `[any number]*`, `begin*`, `*`, `**` and
 // `<list>`. `list` gives the expression of a list by its name, or an error. It never matches the
 // empty text, and takes time linear in a text. INVALID_ARGUMENT: what is wrong, and the remedy.

@@ -328,11 +328,11 @@ absl::StatusOr<std::shared_ptr<const knowledge::Knowledge>> LoadKnowledge(
   return knowledge::Load(found, options);
 }
 
-absl::StatusOr<std::shared_ptr<const talk::TalkWords>> LoadTalkWords(
+absl::StatusOr<std::shared_ptr<const words::OutcomeWords>> LoadOutcomeWords(
     const std::vector<std::string>& directories) {
   GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> found,
                          knowledge::FindDirectories(directories));
-  return talk::TalkWords::Load(found);
+  return words::OutcomeWords::Load(found);
 }
 
 absl::StatusOr<std::shared_ptr<const logs::Scanner>> CompileScanner(
@@ -373,7 +373,7 @@ absl::StatusOr<Gathered> GatherWithNumbers(const DiagnoseArguments& arguments,
 absl::Status LocalMesh::Options::Load() {
   GALEN_ASSIGN_OR_RETURN(loaded, LoadKnowledge(knowledge));
   GALEN_ASSIGN_OR_RETURN(scanner, CompileScanner(*loaded));
-  GALEN_ASSIGN_OR_RETURN(words, LoadTalkWords(knowledge));
+  GALEN_ASSIGN_OR_RETURN(words, LoadOutcomeWords(knowledge));
   return absl::OkStatus();
 }
 

@@ -14,8 +14,8 @@
 #include "common/logs/scanner.h"
 #include "common/metrics/registry.h"
 #include "common/reasoner/llm/asker.h"
-#include "common/talk/talk_words.h"
 #include "common/telemetry/open_source.h"
+#include "common/words/outcome.h"
 #include "services/cli/diagnosis_api.h"
 #include "services/cli/gather.h"
 #include "services/node/executor.h"
@@ -33,8 +33,8 @@ class LocalMesh final : public DiagnosisApi {
     // meshes share one. Both or none.
     std::shared_ptr<const knowledge::Knowledge> loaded;
     std::shared_ptr<const logs::Scanner> scanner;
-    // With those: what people's wishes are understood by; null: none are noted.
-    std::shared_ptr<const talk::TalkWords> words;
+    // With those: what outcomes that people tell are understood by; null: none are.
+    std::shared_ptr<const words::OutcomeWords> words;
     // Instead of this machine: who answers for which live node, by host name. All must outlive the
     // mesh. Bundles are read as ever.
     std::optional<std::map<std::string, clients::NodeClient*>> live_nodes;
@@ -113,8 +113,8 @@ std::string OwnerIn(const std::string& store, const std::string& name, const std
 absl::StatusOr<std::shared_ptr<const knowledge::Knowledge>> LoadKnowledge(
     const std::vector<std::string>& directories);
 
-// What talk is understood by, of the same directories; null where none has any lists.
-absl::StatusOr<std::shared_ptr<const talk::TalkWords>> LoadTalkWords(
+// What outcomes are understood by, of the same directories; null if none has any lists.
+absl::StatusOr<std::shared_ptr<const words::OutcomeWords>> LoadOutcomeWords(
     const std::vector<std::string>& directories);
 
 // The scanner of that knowledge's signals.

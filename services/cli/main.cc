@@ -526,12 +526,21 @@ int Main(int argc, char** argv) {
       ->type_name("FILE");
   const ToolCommands tools(app);
   TakeOneValueEach(app);
+  // It was a command of this program once, and scripts may still call it.
+  CLI::App* eval = app.add_subcommand("eval", "")->group("")->allow_extras();
+  eval->set_help_flag();
 
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     // CLI11 has codes of its own; ours say whether the caller can mend it.
     return app.exit(error) == 0 ? kOk : kBadInput;
+  }
+  if (*eval) {
+    std::cerr << "galen: eval: the program galen-eval does this, with the same options "
+                 "(docs/eval.md)"
+              << std::endl;
+    return kBadInput;
   }
   if (*up || *watch) rpc::BlockTerminationSignals();
   if (*up) rpc::BlockHangup();

@@ -6,7 +6,6 @@
 #include "services/cli/advisor/advisor_command.h"
 #include "services/cli/certs/certs_command.h"
 #include "services/cli/dialogue/dialogue_command.h"
-#include "services/cli/eval/eval_command.h"
 #include "services/cli/kb/kb_command.h"
 #include "services/cli/keys/keys_command.h"
 #include "services/cli/llm/llm_command.h"
@@ -60,7 +59,6 @@ ToolCommands::ToolCommands(CLI::App& app) {
                       return command.got_subcommand("preview") ? PreviewLlm(arguments, console)
                                                                : CheckLlm(arguments, console);
                     });
-  Add<eval::EvalArguments>(app, &eval::DeclareEval, plain(&eval::RunEval));
 }
 
 std::optional<ExitCode> ToolCommands::Run(Console& console) const {

@@ -22,7 +22,7 @@
 #include "common/rpc/flags/health_flag.h"
 #include "common/rpc/flags/security_flags.h"
 #include "common/rpc/serve.h"
-#include "common/talk/talk_words.h"
+#include "common/words/outcome.h"
 #include "services/summarization/make_summarizer.h"
 #include "services/summarization/summarization_service.h"
 
@@ -62,8 +62,8 @@ absl::Status Serve() {
       const std::unique_ptr<galen::reasoner::llm::OpenedModel> model,
       galen::reasoner::llm::OpenedModel::Open(absl::GetFlag(FLAGS_llm),
                                               absl::GetFlag(FLAGS_llm_cache), directories));
-  GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<const galen::talk::TalkWords> words,
-                         galen::talk::TalkWords::Load(directories));
+  GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<const galen::words::OutcomeWords> words,
+                         galen::words::OutcomeWords::Load(directories));
   const galen::SystemClock clock;
   const auto make = [&](std::shared_ptr<const galen::knowledge::Knowledge> book) {
     return galen::summarization::MakeSummarizer(

@@ -15,8 +15,7 @@
 #include "common/logs/entities.h"
 #include "common/logs/line_facts.h"
 #include "common/logs/reader.h"
-#include "common/talk/outcome.h"
-#include "common/talk/talk.h"
+#include "common/words/outcome.h"
 #include "services/summarization/log_path.h"
 #include "services/summarization/look.h"
 #include "services/summarization/signals.h"
@@ -34,8 +33,6 @@ constexpr int kMaxLogs = 1000;
 constexpr std::size_t kMaxText = 64 << 10;
 constexpr int kMaxKeywords = 16;
 constexpr std::size_t kMaxKeyword = 64;
-constexpr int kMaxSpared = 8;
-constexpr std::size_t kMaxWish = 200;
 
 absl::Status Validate(const v1::SummarizeRequest& request) {
   const Incident& incident = request.incident();
@@ -78,17 +75,17 @@ std::string Counted(std::int64_t count, absl::string_view one, absl::string_view
   return absl::StrCat(count, " ", count == 1 ? one : many);
 }
 
-logs::Mention MentionAt(absl::string_view text, std::size_t end, const talk::TalkWords& words) {
+logs::Mention MentionAt(absl::string_view text, std::size_t end, const words::OutcomeWords& words) {
   logs::Mention mention;
-  mention.name = std::string(talk::NameAt(text, end));
-  switch (talk::OutcomeOf(text, end, words)) {
-    case talk::Outcome::kWorks:
+  mention.name = std::string(words::NameAt(text, end));
+  switch (words::OutcomeOf(text, end, words)) {
+    case words::Outcome::kWorks:
       mention.outcome = knowledge::v1::WORKS;
       break;
-    case talk::Outcome::kFails:
+    case words::Outcome::kFails:
       mention.outcome = knowledge::v1::FAILS;
       break;
-    case talk::Outcome::kUnknown:
+    case words::Outcome::kUnknown:
       break;
   }
   return mention;
@@ -99,7 +96,7 @@ class Reading {
  public:
   Reading(const logs::Scanner& scanner, const Clock& clock, const Incident& incident,
           std::string bundle, std::vector<std::string> nodes, absl::Time read_until,
-          const talk::TalkWords* words)
+          const words::OutcomeWords* words)
       : scanner_(scanner),
         words_(words),
         clock_(clock),
@@ -129,7 +126,6 @@ class Reading {
     logs::ScanResult result = scan.Finish();
     result.bytes = static_cast<std::int64_t>(text.size());
     Take(result, source);
-    NoteWishes(source.name, text);
   }
 
   absl::Status ReadLog(const LogSource& log, absl::Span<const std::string> roots) {
@@ -355,30 +351,12 @@ class Reading {
     }
   }
 
-  // What the person does not want, for whoever reads the report: checks only look, and look where
-  // the request says.
-  void NoteWishes(absl::string_view name, absl::string_view text) {
-    if (words_ == nullptr) return;
-    const talk::Talk talk = talk::ReadTalk(text, *words_);
-    std::string spared;
-    int count = 0;
-    for (const talk::Excluded& each : talk.excluded) {
-      if (!each.left_alone || ++count > kMaxSpared) continue;
-      absl::StrAppend(&spared, spared.empty() ? "" : ", ", each.address);
-    }
-    if (!spared.empty()) Note(name, absl::StrCat("asks to leave ", spared, " alone"));
-    if (talk.go_on == talk::GoOn::kNo) {
-      Note(name, absl::StrCat("asks not to go on, or not yet: \"",
-                              CleanText(talk.go_on_sentence, kMaxWish), "\""));
-    }
-  }
-
   void Note(absl::string_view object, absl::string_view fact) {
     summary_.add_notes(absl::StrCat(object, ": ", fact));
   }
 
   const logs::Scanner& scanner_;
-  const talk::TalkWords* const words_;  // may be null
+  const words::OutcomeWords* const words_;  // may be null
   const Clock& clock_;
   const logs::TimeContext time_;
   std::string bundle_;

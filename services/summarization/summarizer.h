@@ -10,7 +10,7 @@
 #include "common/base/clock.h"
 #include "common/logs/scanner.h"
 #include "common/reasoner/reasoner.h"
-#include "common/talk/talk_words.h"
+#include "common/words/outcome.h"
 #include "galen/summarization/v1/summarization.pb.h"
 
 namespace galen::summarization {
@@ -25,8 +25,8 @@ class Summarizer {
     std::vector<std::string> roots;
     // The strongest signals of a summary; what was left out is noted.
     std::size_t max_signals = 4000;
-    // What people's wishes are understood by; null: none are noted.
-    std::shared_ptr<const talk::TalkWords> words;
+    // What outcomes that people tell are understood by; null: none are.
+    std::shared_ptr<const words::OutcomeWords> words;
   };
 
   // All must outlive the summarizer.

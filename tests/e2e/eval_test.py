@@ -1,4 +1,4 @@
-"""`galen eval` as people use it: a corpus in, numbers and a page out, the same numbers again."""
+"""`galen-eval` as people use it: a corpus in, numbers and a page out, the same numbers again."""
 import os
 import tempfile
 import unittest
@@ -10,7 +10,7 @@ class RealRuns(unittest.TestCase):
     """Jobs that failed on a real GPU for one known reason (runs/README.md)."""
 
     def test_most_causes_are_named_and_none_is_confirmed_wrongly(self):
-        run = galen.galen("eval", "--cases", f"{galen.ROOT}/tests/e2e/runs", "--json")
+        run = galen.evaluate("--cases", f"{galen.ROOT}/tests/e2e/runs", "--json")
         self.assertEqual(run.returncode, 0, run.stderr)
         (numbers,) = galen.json.loads(run.stdout)["runs"]
         self.assertEqual(numbers["cases"], 31)
@@ -37,7 +37,7 @@ class ACorpus(unittest.TestCase):
                 file.write(galen.json.dumps(answer) + "\n")
 
     def evaluate(self, *arguments):
-        return galen.galen("eval", "--cases", self.root, *arguments)
+        return galen.evaluate("--cases", self.root, *arguments)
 
     def numbers(self, *arguments):
         run = self.evaluate("--json", *arguments)
@@ -91,6 +91,12 @@ class ACorpus(unittest.TestCase):
             run = self.evaluate(*arguments)
             self.assertEqual(run.returncode, 2)
             self.assertIn(arguments[1], run.stderr)
+
+    def test_galen_names_the_program_that_evaluates(self):
+        for arguments in (("--cases", self.root, "--json"), ("--help",), ()):
+            run = galen.galen("eval", *arguments)
+            self.assertEqual((run.returncode, run.stdout), (2, ""))
+            self.assertIn("galen-eval", run.stderr)
 
 
 if __name__ == "__main__":

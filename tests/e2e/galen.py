@@ -26,6 +26,11 @@ def galen(*arguments, timeout=120, **more):
                           timeout=timeout, cwd=ROOT, **more)
 
 
+def evaluate(*arguments, timeout=120):
+    """Runs `galen-eval` and gives the finished process."""
+    return subprocess.run([f"{BIN}/galen-eval", *arguments], text=True, capture_output=True, timeout=timeout, cwd=ROOT)
+
+
 def diagnose(example, *arguments):
     """The Diagnosis of an example, and the exit code."""
     return diagnose_with(example, {}, *arguments)

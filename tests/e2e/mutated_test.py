@@ -29,7 +29,7 @@ def unpack(corpus, root):
 
 def answers(cases, out):
     """The labels that are named of each case: confirmed, else presumed."""
-    run = galen.galen("eval", "--cases", cases, "--out", out, "--json", timeout=900)
+    run = galen.evaluate("--cases", cases, "--out", out, "--json", timeout=900)
     if run.returncode != 0:
         raise AssertionError(run.stderr)
     named = {}

@@ -206,9 +206,9 @@ class Endpoint(json_server.JsonServer):
 @unittest.skipUnless(os.path.isdir(EVAL), f"SKIPPED: {EVAL} is not there")
 class Minds(unittest.TestCase):
     def evaluate(self, corpus, mind=None):
-        arguments = ["eval", "--cases", f"{EVAL}/{corpus}", "--json", "--strategy", "tiered"]
+        arguments = ["--cases", f"{EVAL}/{corpus}", "--json", "--strategy", "tiered"]
         if mind is None:
-            run = galen.galen(*arguments, timeout=3000)
+            run = galen.evaluate(*arguments, timeout=3000)
             return json.loads(run.stdout)["runs"][0], {}, run.stdout
         endpoint = Endpoint(mind, cases_of(corpus))
         self.addCleanup(endpoint.close)
@@ -216,7 +216,7 @@ class Minds(unittest.TestCase):
             path = f"{scratch}/llm.yaml"
             with open(path, "w", encoding="utf-8") as file:
                 file.write(f"url: {endpoint.url}\nmodel: oracle\nproxy: none\n")
-            run = galen.galen(*arguments, "--llm", path, "--out", f"{scratch}/run", timeout=3000)
+            run = galen.evaluate(*arguments, "--llm", path, "--out", f"{scratch}/run", timeout=3000)
             kept = ""
             for folder, _, names in os.walk(f"{scratch}/run"):
                 for name in names:

@@ -18,7 +18,7 @@ PATTERNS = os.path.join(HERE, "english.txt")
 ALLOWANCE = os.path.join(HERE, "english_allowance.txt")
 # Pages that a test writes from code and data, and measured figures with their dates.
 NOT_WRITTEN_BY_HAND = ("docs/checks.md", "docs/measured/")
-DOCUMENTS = re.compile(r"^(README|CONTRIBUTING)\.md$|^docs/.*\.md$|^bench/README\.md$|^(helm|k8s|images)/.*README\.md$|^helm/.*/NOTES\.txt$|^helm/galen/values\.yaml$")
+DOCUMENTS = re.compile(r"^(README|CONTRIBUTING)\.md$|^docs/.*\.md$|^bench/(.*/)?README\.md$|^(helm|k8s|images)/.*README\.md$|^helm/.*/NOTES\.txt$|^helm/galen/values\.yaml$")
 CODE = re.compile(r"^(common|services|bench|tests|proto)/.*\.(cc|h|proto)$")
 # Strings of tests are data: logs, answers of servers, words of people.
 WITH_STRINGS = re.compile(r"^(common|services)/.*\.(cc|h)$")

@@ -27,7 +27,7 @@ OWNERS = {
     "infiniband/": [r"^services/node/checks/rdma/verbs/", r"^tests/unit/services/node/checks/rdma/"],
     "prometheus/": [r"^common/metrics/", r"_metrics\.(h|cc)$", r"^tests/unit/common/metrics/"],
     "pugixml": [r"^services/node/checks/"],
-    "CLI/": [r"^services/cli/"],
+    "CLI/": [r"^services/cli/", r"^bench/eval/"],
     "regex": [],  # std::regex overflows the stack on long lines; RE2 does not
 }
 MOST_LINES = 600

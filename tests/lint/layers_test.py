@@ -86,6 +86,7 @@ include("a service includes another", PLANNER, "services/reflection/reflector.h"
 include("domain code includes a stub", PLANNER, "galen/planning/v1/planning.grpc.pb.h")
 include("common includes a service", "common/knowledge/rules.cc", "services/planning/planner.h")
 include("a lower layer includes a higher", "common/base/text.cc", "common/reasoner/reasoner.h")
+include("the command line includes the evaluation", "services/cli/diagnose.cc", "bench/eval/runner/case_runner.h")
 include("production includes a test fake", PLANNER, "tests/testing/status_matchers.h")
 
 PLANNING = "services/planning/CMakeLists.txt"

@@ -3,22 +3,16 @@
 
 #include <gtest/gtest.h>
 
-#include <string>
-#include <vector>
-
-#include "common/words/vocabulary.h"
+#include "common/words/outcome.h"
 
 namespace galen::testing {
 
-// `Words` (TalkWords, DescriptionWords) of the knowledge of the source tree, loaded once.
-template <typename Words>
-const Words& ShippedWords() {
-  static const Words* const kWords = [] {
-    const auto vocabulary = words::Vocabulary::Load({GALEN_SOURCE_DIR "/knowledge"});
-    EXPECT_TRUE(vocabulary.ok()) << vocabulary.status();
-    auto words = Words::From(*vocabulary);
-    EXPECT_TRUE(words.ok()) << words.status();
-    return new Words(*std::move(words));
+// The words for outcomes in the knowledge of the source tree, loaded once.
+inline const words::OutcomeWords& ShippedOutcomeWords() {
+  static const words::OutcomeWords* const kWords = [] {
+    const auto loaded = words::OutcomeWords::Load({GALEN_SOURCE_DIR "/knowledge"});
+    EXPECT_TRUE(loaded.ok() && *loaded != nullptr) << loaded.status();
+    return new words::OutcomeWords(**loaded);
   }();
   return *kWords;
 }

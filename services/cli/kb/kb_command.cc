@@ -79,20 +79,6 @@ void DeclareAddLabel(CLI::App* kb, KbArguments& arguments) {
   AddSiteOption(command, arguments);
 }
 
-void DeclareDraftCheck(CLI::App* kb, KbArguments& arguments) {
-  DraftCheckArguments& draft = arguments.draft_check;
-  CLI::App* command = kb->add_subcommand(
-      "draft-check",
-      "A check of a description: which file or command, which field, when it is a fault");
-  command->add_option("description", draft.description, "In words")->required();
-  command
-      ->add_option("--shown", draft.shown, "Output of the source on a machine whose state is known")
-      ->type_name("FILE");
-  command->add_flag("--faulty", draft.faulty, "That machine is at fault");
-  WithJson(command, arguments, "Print a JSON object");
-  WithKnowledge(command, arguments);
-}
-
 void DeclareHistory(CLI::App* kb, KbArguments& arguments) {
   CLI::App* history =
       kb->add_subcommand("history", "Manage the site's own past incidents, in any number");
@@ -170,7 +156,6 @@ CLI::App* DeclareKb(CLI::App& app, KbArguments& arguments) {
   DeclareHistory(kb, arguments);
   DeclareReview(kb, arguments);
   DeclareAddLabel(kb, arguments);
-  DeclareDraftCheck(kb, arguments);
   return kb;
 }
 
@@ -206,11 +191,6 @@ ExitCode RunKb(const CLI::App& kb, KbArguments& arguments, Console& console) {
     arguments.review.site = arguments.site;
     arguments.review.json = arguments.json;
     return ReviewProposals(arguments.review, &EditInTerminal, console);
-  }
-  if (called("draft-check")) {
-    arguments.draft_check.knowledge = arguments.knowledge;
-    arguments.draft_check.json = arguments.json;
-    return DraftCheckCommand(arguments.draft_check, console);
   }
   if (called("add-label")) {
     arguments.add_label.knowledge = arguments.knowledge;

@@ -6,7 +6,6 @@
 #include "services/cli/diagnose.h"
 #include "services/cli/exit_code.h"
 #include "services/cli/kb/add_label.h"
-#include "services/cli/kb/draft_check_command.h"
 #include "services/cli/kb/history_commands.h"
 #include "services/cli/kb/ingest_command.h"
 #include "services/cli/kb/inspect.h"
@@ -26,7 +25,6 @@ struct KbArguments {
   IngestArguments ingest;
   ReviewArguments review;
   AddLabelArguments add_label;
-  DraftCheckArguments draft_check;
 };
 
 // Declares the command, its own commands and their options, which are read into `arguments`.

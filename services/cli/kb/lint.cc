@@ -10,7 +10,6 @@
 #include "common/actions/run_action.h"
 #include "common/advisor/known_mismatches.h"
 #include "common/advisor/signs.h"
-#include "common/curation/description_words.h"
 #include "common/curation/json.h"
 #include "common/knowledge/knowledge.h"
 #include "common/knowledge/load.h"
@@ -19,11 +18,11 @@
 #include "common/playbook/book.h"
 #include "common/playbook/lint.h"
 #include "common/profile/families.h"
-#include "common/talk/talk_words.h"
 #include "common/telemetry/rules.h"
 #include "common/triage/job_triage.h"
 #include "common/triage/signatures.h"
 #include "common/warning/rules.h"
+#include "common/words/outcome.h"
 #include "common/words/vocabulary.h"
 
 namespace galen::cli {
@@ -124,12 +123,11 @@ void LintTalk(const std::vector<std::string>& directories, std::vector<Problem>&
   const auto vocabulary = words::Vocabulary::Load(directories);
   if (absl::IsNotFound(vocabulary.status())) return;
   absl::Status status = vocabulary.status();
-  if (status.ok()) status = talk::TalkWords::From(*vocabulary).status();
-  if (status.ok()) status = curation::DescriptionWords::From(*vocabulary).status();
+  if (status.ok()) status = words::OutcomeWords::From(*vocabulary).status();
   if (status.ok()) return;
   problems.push_back({Problem::Severity::kError, "talk", 0,
                       absl::StrCat("words of talk: ", status.message()),
-                      "see the head of knowledge/talk/addresses.yaml for what a list has"});
+                      "see the head of knowledge/talk/outcomes.yaml for what a list has"});
 }
 
 // Measurements of the performance model, likewise.

@@ -14,8 +14,8 @@
 #include "common/llm/endpoint.h"
 #include "common/llm/wire.h"
 #include "common/reasoner/llm/open_model.h"
-#include "services/cli/eval/runner/draft_model.h"
 #include "services/cli/gather.h"
+#include "services/cli/llm/draft_model.h"
 #include "services/cli/local_mesh.h"
 
 namespace galen::cli {
@@ -61,7 +61,7 @@ class Preview final : public llm::LlmClient {
 
  private:
   const llm::Endpoint endpoint_;
-  eval::DraftModel draft_;
+  DraftModel draft_;
   mutable Mutex mu_;
   std::vector<Sent> sent_ ABSL_GUARDED_BY(mu_);
 };

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "bench/eval/metrics/wilson.h"
 #include "common/advisor/proportional_hazards.h"
 #include "common/advisor/statistics.h"
 
@@ -131,7 +132,7 @@ TEST(UpperTail, IsAsOftenBelowALevelAsTheLevelSaysWhereNoSignRaisesAnything) {
     }
   }
   // 75 are awaited, with a deviation of 8.6; Wald's test finds 103.
-  const Share share = WilsonShare(below, tests);
+  const eval::Share share = eval::WilsonShare(below, tests);
   EXPECT_LT(share.low, kLevel) << below << " of " << tests;
   EXPECT_GT(share.high, kLevel) << below << " of " << tests;
 }
@@ -162,7 +163,7 @@ TEST(UpperTail, IsSoAmongFewRunsAsWell) {
   }
   // 22 are awaited; it is 19, for who failed does not fail again. Without the hours that a failure
   // cuts short it is 37.
-  const Share share = WilsonShare(below, tests);
+  const eval::Share share = eval::WilsonShare(below, tests);
   EXPECT_GT(tests, 885);
   EXPECT_LT(share.low, kLevel) << below << " of " << tests;
 }

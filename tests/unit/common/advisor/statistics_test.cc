@@ -89,13 +89,5 @@ TEST(Statistics, WhatIsNoPValueIsNoDiscoveryAndStillATest) {
   EXPECT_THAT(BenjaminiHochberg({}, 0.05), ElementsAre());
 }
 
-TEST(Statistics, WilsonsIntervalIsThatOfTheTables) {
-  const Share share = WilsonShare(10, 20);  // Newcombe, 1998: 0.299 to 0.701
-  EXPECT_NEAR(share.low, 0.2993, 5e-4);
-  EXPECT_NEAR(share.high, 0.7007, 5e-4);
-  EXPECT_EQ(WilsonShare(0, 0).high, 1);
-  EXPECT_EQ(WilsonShare(0, 10).low, 0);
-}
-
 }  // namespace
 }  // namespace galen::advisor

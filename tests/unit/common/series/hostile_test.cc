@@ -8,9 +8,8 @@
 
 #include "common/series/align.h"
 #include "common/series/change_points.h"
-#include "common/series/faulty_machine.h"
+#include "common/series/correlation.h"
 #include "common/series/frozen.h"
-#include "common/series/lag.h"
 #include "common/series/peers.h"
 #include "common/series/period.h"
 #include "common/series/trend.h"
@@ -59,10 +58,9 @@ TEST(HostileTest, EveryFunctionReturnsOnEverySeries) {
     LongestConstantRun(values);
     LastKnown(values);
     for (const std::vector<float>& other : Hostile()) {
-      const auto lag = BestLag(values, other);
-      EXPECT_TRUE(!lag.has_value() || std::fabs(lag->correlation) <= 1.0F);
+      const auto found = Correlate(values, other);
+      EXPECT_TRUE(!found.has_value() || std::fabs(found->value) <= 1.0);
     }
-    FitToPhases(FindPhases(values), values);
   }
 }
 
@@ -83,9 +81,6 @@ TEST(HostileTest, EveryPanelOfThemReturns) {
       FindOutliers(panel);
       Forget(FindGhosts(panel), panel);
     }
-    FindFaultyMachine({&panels[0], &panels[1], &panels[2]});
-    FindFaultyMachine({&panels[0]}, {.window = 1, .before = 0, .after = 0});
-    FindFaultyMachine({&panels[0]}, {.window = 7, .before = 3, .after = 5, .most_alike = 100});
   }
 }
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "common/series/change_points.h"
+#include "common/series/correlation.h"
 #include "common/series/frozen.h"
-#include "common/series/lag.h"
 #include "common/series/period.h"
 #include "common/series/robust.h"
 #include "common/series/trend.h"
@@ -101,58 +101,22 @@ TEST(ChangePointsTest, ALongSeriesIsCutIntoBlocks) {
   EXPECT_NEAR(static_cast<double>(phases[1].begin), 40'000, 100);
 }
 
-TEST(LagTest, TheEffectFollowsItsCause) {
-  for (const int delay : {0, 3, 25}) {
-    const std::vector<float> cause = Noise(600, 11);
-    std::vector<float> effect = Noise(600, 12, 0.3F);
-    for (std::size_t i = static_cast<std::size_t>(delay); i < 600; ++i)
-      effect[i] -= 2 * cause[i - static_cast<std::size_t>(delay)];
-    const auto lag = BestLag(cause, effect);
-    ASSERT_TRUE(lag.has_value());
-    EXPECT_EQ(lag->samples, delay);
-    EXPECT_LT(lag->correlation, -0.9);
-    EXPECT_NEAR(lag->standard_error, 0.04, 0.01);
-    EXPECT_EQ(BestLag(effect, cause)->samples, -delay);
-  }
+TEST(CorrelationTest, IsThatOfTheKnownPairs) {
+  const std::vector<float> cause = Noise(600, 11);
+  std::vector<float> effect = Noise(600, 12, 0.3F);
+  for (std::size_t i = 0; i < 600; ++i) effect[i] -= 2 * cause[i];
+  effect[7] = kUnknown;
+  const auto found = Correlate(cause, effect);
+  ASSERT_TRUE(found.has_value());
+  EXPECT_LT(found->value, -0.9);
+  EXPECT_EQ(found->pairs, 599U);
 }
 
-TEST(LagTest, WandererAreNotBelievedWhatNoiseIs) {
-  std::vector<float> a = Noise(600, 1);
-  std::vector<float> b = Noise(600, 2);
-  for (std::size_t i = 1; i < 600; ++i) {
-    a[i] = 0.98F * a[i - 1] + a[i];
-    b[i] = 0.98F * b[i - 1] + b[i];
-  }
-  const auto lag = BestLag(a, b);
-  ASSERT_TRUE(lag.has_value());
-  EXPECT_LT(std::fabs(lag->correlation), 4 * lag->standard_error);
-  EXPECT_GT(lag->standard_error, 0.2);
-}
-
-TEST(LagTest, SaysNothingOfConstantsAndOfTooLittle) {
+TEST(CorrelationTest, SaysNothingOfConstantsAndOfTooLittle) {
   const std::vector<float> constant(100, 5);
-  EXPECT_FALSE(BestLag(constant, Noise(100, 1)).has_value());
-  EXPECT_FALSE(BestLag(Noise(10, 1), Noise(10, 2)).has_value());
-  EXPECT_FALSE(BestLag(std::vector<float>(100, kUnknown), Noise(100, 2)).has_value());
-}
-
-TEST(PhaseFitTest, RetransmissionsGoAgainstThroughput) {
-  std::vector<float> throughput = Noise(900, 1, 1, 100);
-  std::vector<float> retransmissions = Noise(900, 2, 1, 5);
-  std::vector<float> unrelated = Noise(900, 3, 1, 5);
-  for (std::size_t i = 300; i < 600; ++i) {
-    throughput[i] -= 30;
-    retransmissions[i] += 20;
-  }
-  const std::vector<Phase> phases = FindPhases(throughput);
-  ASSERT_THAT(phases, SizeIs(3));
-  const auto fit = FitToPhases(phases, retransmissions);
-  ASSERT_TRUE(fit.has_value());
-  EXPECT_LT(fit->correlation, -0.99);
-  EXPECT_GT(fit->explained, 0.95);
-  const auto none = FitToPhases(phases, unrelated);
-  EXPECT_TRUE(!none.has_value() || none->explained < 0.05);
-  EXPECT_FALSE(FitToPhases(phases, std::vector<float>(900, kUnknown)).has_value());
+  EXPECT_FALSE(Correlate(constant, Noise(100, 1)).has_value());
+  EXPECT_FALSE(Correlate(Noise(1, 1), Noise(1, 2)).has_value());
+  EXPECT_FALSE(Correlate(std::vector<float>(100, kUnknown), Noise(100, 2)).has_value());
 }
 
 TEST(TrendTest, MemoryThatIsNeverGivenBackLeaks) {

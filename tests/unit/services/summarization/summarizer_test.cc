@@ -50,7 +50,7 @@ class SummarizerTest : public ::testing::Test {
   const FakeReasoner reasoner_{};
   const TickingClock clock_{};
   Summarizer::Options options_{
-      .words = std::make_shared<const talk::TalkWords>(testing::ShippedWords<talk::TalkWords>())};
+      .words = std::make_shared<const words::OutcomeWords>(testing::ShippedOutcomeWords())};
   v1::SummarizeRequest request_;
   const TestDirectory directory_{};
 };
@@ -306,19 +306,6 @@ TEST_F(SummarizerTest, KeepsTheStrongestSignalsAndSaysSo) {
   const Summary summary = Get();
   EXPECT_THAT(SignalIds(summary), ElementsAre("signal/nccl.refused@j0", "signal/xid@kern.log"));
   EXPECT_THAT(Notes(summary), ElementsAre(HasSubstr("19 weaker or later ones are left out")));
-}
-
-TEST_F(SummarizerTest, NotesWhatThePersonDoesNotWant) {
-  Describe("10.0.0.4 hangs. Leave 10.0.0.5 alone. Please do not start before noon.");
-  EXPECT_THAT(Notes(Get()),
-              ElementsAre(HasSubstr("asks to leave 10.0.0.5 alone"),
-                          HasSubstr("asks not to go on, or not yet: \"Please do not start")));
-}
-
-TEST_F(SummarizerTest, WhatDoesNotStartIsNoWish) {
-  Describe(
-      "Containers do not start any more, ranks wait in a collective, the fan hangs on the card.");
-  EXPECT_THAT(Notes(Get()), ::testing::IsEmpty());
 }
 
 TEST_F(SummarizerTest, GivesTheSameBytesForTheSameIncident) {

@@ -13,11 +13,11 @@
 #include <utility>
 #include <vector>
 
+#include "bench/eval/runner/declared_nodes.h"
 #include "common/base/executor.h"
 #include "common/base/mutex.h"
 #include "common/clients/clients.h"
 #include "common/knowledge/load.h"
-#include "services/cli/eval/runner/declared_nodes.h"
 #include "services/cli/local_mesh.h"
 
 namespace galen::cli {

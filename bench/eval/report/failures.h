@@ -1,0 +1,20 @@
+#ifndef BENCH_EVAL_REPORT_FAILURES_H_
+#define BENCH_EVAL_REPORT_FAILURES_H_
+
+#include <string>
+
+#include "bench/eval/metrics/score.h"
+#include "galen/eval/v1/eval.pb.h"
+#include "services/cli/terminal.h"
+
+namespace galen::eval {
+
+// What went wrong with a case that is not right, for the person who tunes the knowledge: what was
+// expected and what came, and for each of these labels what its verdict says for and against it,
+// and which checks gave no answer. Several lines, each with a newline. Pure.
+std::string TellFailure(const v1::Case& a_case, const v1::CaseResult& result,
+                        const CaseScore& score, const cli::Terminal& terminal);
+
+}  // namespace galen::eval
+
+#endif  // BENCH_EVAL_REPORT_FAILURES_H_

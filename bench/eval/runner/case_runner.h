@@ -1,0 +1,68 @@
+#ifndef BENCH_EVAL_RUNNER_CASE_RUNNER_H_
+#define BENCH_EVAL_RUNNER_CASE_RUNNER_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "bench/eval/runner/mode.h"
+#include "common/intake/kinds.h"
+#include "common/knowledge/knowledge.h"
+#include "common/logs/scanner.h"
+#include "common/reasoner/llm/asker.h"
+#include "common/words/outcome.h"
+#include "galen/eval/v1/eval.pb.h"
+
+namespace galen::eval {
+
+// Diagnoses cases, each in a mesh of its own whose history holds nothing that would tell the
+// answer. Thread-safe.
+class CaseRunner {
+ public:
+  // Loads the knowledge of these directories; of none: the one that came with the program. The
+  // errors are those of knowledge::Load. What `model` points to must outlive the runner.
+  static absl::StatusOr<std::unique_ptr<const CaseRunner>> Create(
+      const std::vector<std::string>& knowledge_directories,
+      std::optional<reasoner::llm::Model> model = std::nullopt);
+
+  // What came out. A case that cannot be diagnosed says why in `error` and is no failure of the
+  // runner. The answer of `a_case` is used to take away what would tell it, and for nothing else.
+  v1::CaseResult Run(const v1::Case& a_case, const std::string& strategy, Mode mode) const;
+
+  // What a result of that case depends on: the knowledge, the program, the case and its bundle. A
+  // result with another key is stale.
+  std::string KeyOf(const v1::Case& a_case) const;
+
+  const knowledge::Knowledge& knowledge() const { return *knowledge_; }
+
+ private:
+  CaseRunner(std::vector<std::string> directories,
+             std::shared_ptr<const knowledge::Knowledge> knowledge,
+             std::shared_ptr<const logs::Scanner> scanner,
+             std::shared_ptr<const intake::Kinds> kinds,
+             std::shared_ptr<const words::OutcomeWords> words,
+             std::optional<reasoner::llm::Model> model)
+      : directories_(std::move(directories)),
+        knowledge_(std::move(knowledge)),
+        scanner_(std::move(scanner)),
+        kinds_(std::move(kinds)),
+        words_(std::move(words)),
+        model_(model) {}
+
+  absl::StatusOr<v1::CaseResult> TryRun(const v1::Case& a_case, const std::string& strategy,
+                                        Mode mode) const;
+
+  const std::vector<std::string> directories_;
+  const std::shared_ptr<const knowledge::Knowledge> knowledge_;
+  const std::shared_ptr<const logs::Scanner> scanner_;
+  const std::shared_ptr<const intake::Kinds> kinds_;
+  const std::shared_ptr<const words::OutcomeWords> words_;
+  const std::optional<reasoner::llm::Model> model_;
+};
+
+}  // namespace galen::eval
+
+#endif  // BENCH_EVAL_RUNNER_CASE_RUNNER_H_

@@ -1,0 +1,68 @@
+#ifndef BENCH_EVAL_RUNNER_SIMULATED_CUSTOMER_H_
+#define BENCH_EVAL_RUNNER_SIMULATED_CUSTOMER_H_
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/host/archive.h"
+#include "common/host/bundle.h"
+#include "common/knowledge/knowledge.h"
+#include "galen/eval/v1/eval.pb.h"
+#include "galen/v1/diagnosis_service.pb.h"
+
+namespace galen::eval {
+
+// Somebody who reports an incident without the part that decides it, and gives what is asked for:
+// runs the commands that a question names on the machine that it names, and pastes what they print,
+// as people paste it. The answers come from the whole bundle of the case.
+class SimulatedCustomer {
+ public:
+  // Copies the bundle without what the confirm rules of the true labels read: the outputs and files
+  // of their checks, and where these read logs, the logs of the job. The errors of the file system.
+  static absl::StatusOr<std::unique_ptr<SimulatedCustomer>> Withhold(
+      const v1::Case& a_case, const host::Bundle& bundle, const knowledge::Knowledge& knowledge);
+
+  // What is reported.
+  const galen::v1::Incident& incident() const { return incident_; }
+
+  // The answer to these questions, without the name of the diagnosis. `answered`: how many of them
+  // it could answer. Always says something: what cannot be given is told so.
+  galen::v1::SubmitFeedbackRequest Answer(
+      const google::protobuf::RepeatedPtrField<galen::v1::Question>& questions,
+      int& answered) const;
+
+ private:
+  struct Piece {
+    std::string typed;  // "nvidia-smi -q -x", "cat /proc/meminfo"
+    std::string path;   // of a file; "" for a command
+    std::string content;
+  };
+
+  explicit SimulatedCustomer(std::string id) : id_(std::move(id)) {}
+  // Takes in one node, and removes from the copy what is read by one of `reads`.
+  absl::Status TakeNode(const std::string& node, const std::string& directory,
+                        const std::set<std::string>& reads);
+  absl::Status TakeLogs(const host::Bundle& bundle, bool withhold);
+  bool AnswerOne(const galen::v1::Question& question, std::string& text) const;
+  bool Paste(const std::string& node, const std::string& command, std::string& text) const;
+
+  const std::string id_;
+  std::unique_ptr<host::TemporaryDirectory> owned_;  // the copy
+  galen::v1::Incident incident_;
+  std::map<std::string, std::vector<Piece>> pieces_;  // by node
+  std::vector<galen::v1::LogSource> logs_;            // with their content, those of the job
+};
+
+// The same number of other questions, by chance, of those that could be asked: the baseline. What
+// was asked before is not asked again. `seed` and the case decide.
+google::protobuf::RepeatedPtrField<galen::v1::Question> RandomQuestions(
+    const galen::v1::Diagnosis& diagnosis, const knowledge::Knowledge& knowledge, int count,
+    const std::string& seed);
+
+}  // namespace galen::eval
+
+#endif  // BENCH_EVAL_RUNNER_SIMULATED_CUSTOMER_H_
