@@ -302,17 +302,4 @@ Grade GradeOf(const knowledge::Knowledge& knowledge, const Finding& finding,
   return declares_limits ? Grade::kContext : Grade::kEvidence;
 }
 
-bool StatesAbsence(const Rule& rule) {
-  switch (rule.op()) {
-    case Rule::EQ:
-      return rule.value() == "false" || rule.value() == "none" || rule.value() == "0";
-    case Rule::LT:
-    case Rule::LE:
-    case Rule::LACKS:
-      return true;
-    default:
-      return false;
-  }
-}
-
 }  // namespace galen::reasoner

@@ -83,10 +83,6 @@ bool IsAskedByItself(const knowledge::Knowledge& knowledge, absl::string_view na
 // The declared cost of a check in seconds; 0 for one that the knowledge does not have.
 double CostSeconds(const knowledge::Knowledge& knowledge, absl::string_view check);
 
-// True when a rule that is satisfied says no more than that a sign is absent: a value of false,
-// none or zero, or below a bound.
-bool StatesAbsence(const knowledge::v1::Rule& rule);
-
 }  // namespace galen::reasoner
 
 #endif  // COMMON_REASONER_ENTRY_H_

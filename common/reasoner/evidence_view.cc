@@ -10,12 +10,10 @@ namespace galen::reasoner {
 EvidenceView::EvidenceView(const galen::v1::EvidenceSet& evidence) : evidence_(evidence) {
   const auto size = static_cast<std::size_t>(evidence.results_size());
   by_check_and_node_.reserve(size);
-  by_id_.reserve(size);
   results_.reserve(size);
   absl::flat_hash_set<absl::string_view> nodes;
   for (const galen::v1::CheckResult& result : evidence.results()) {
     by_check_and_node_[{result.check(), result.node()}] = &result;
-    by_id_[result.id()] = &result;
     if (nodes.insert(result.node()).second) nodes_.push_back(result.node());
   }
   for (const auto& [key, result] : by_check_and_node_) results_.push_back(result);
@@ -49,11 +47,6 @@ const galen::v1::CheckResult* EvidenceView::Find(absl::string_view check,
 const galen::v1::Signal* EvidenceView::FindSignal(absl::string_view id) const {
   const auto it = signals_.find(id);
   return it == signals_.end() ? nullptr : it->second;
-}
-
-const galen::v1::CheckResult* EvidenceView::FindResult(absl::string_view id) const {
-  const auto it = by_id_.find(id);
-  return it == by_id_.end() ? nullptr : it->second;
 }
 
 absl::Span<const galen::v1::Signal* const> EvidenceView::SignalsFor(absl::string_view label) const {

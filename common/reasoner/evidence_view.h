@@ -36,7 +36,6 @@ class EvidenceView {
   const galen::v1::CheckResult* Find(absl::string_view check, absl::string_view node) const;
   // nullptr when there is none. By evidence id.
   const galen::v1::Signal* FindSignal(absl::string_view id) const;
-  const galen::v1::CheckResult* FindResult(absl::string_view id) const;
   // The signals that name the label, in the order of the summary.
   absl::Span<const galen::v1::Signal* const> SignalsFor(absl::string_view label) const;
 
@@ -48,7 +47,6 @@ class EvidenceView {
   absl::flat_hash_map<std::pair<absl::string_view, absl::string_view>,
                       const galen::v1::CheckResult*>
       by_check_and_node_;
-  absl::flat_hash_map<absl::string_view, const galen::v1::CheckResult*> by_id_;
   absl::flat_hash_map<absl::string_view, const galen::v1::Signal*> signals_;
   absl::flat_hash_map<absl::string_view, std::vector<const galen::v1::Signal*>> signals_for_;
 };

@@ -35,10 +35,6 @@ RuleIndex::RuleIndex(const knowledge::Knowledge& knowledge) {
       Labels& labels = confirming_[{rule.check(), rule.finding()}];
       if (labels.empty() || labels.back() != &label) labels.push_back(&label);
     }
-    for (const std::string& effect : label.secondary_effects()) {
-      Labels& labels = causing_[Key(effect)];
-      if (labels.empty() || labels.back() != &label) labels.push_back(&label);
-    }
   }
 }
 
@@ -46,11 +42,6 @@ const RuleIndex::Labels& RuleIndex::Confirming(absl::string_view check,
                                                absl::string_view finding) const {
   const auto it = confirming_.find({std::string(check), std::string(finding)});
   return it == confirming_.end() ? NoLabels() : it->second;
-}
-
-const RuleIndex::Labels& RuleIndex::Causing(absl::string_view effect) const {
-  const auto it = causing_.find(Key(effect));
-  return it == causing_.end() ? NoLabels() : it->second;
 }
 
 std::string EffectName(const galen::v1::Finding& finding) {

@@ -12,7 +12,7 @@
 
 namespace galen::reasoner {
 
-// Which leaves speak of a finding, and which name an effect. Refers to the knowledge, which must
+// The leaves that have a rule over a finding. Refers to the knowledge, which must
 // outlive it. Immutable and thread-safe.
 class RuleIndex {
  public:
@@ -22,15 +22,12 @@ class RuleIndex {
 
   // Leaves with a confirm rule over that finding, in the order of the files.
   const Labels& Confirming(absl::string_view check, absl::string_view finding) const;
-  // Leaves that list `effect` (a label, or a name such as "Xid 48") among their secondary effects.
-  const Labels& Causing(absl::string_view effect) const;
   // All leaves, in the order of the files.
   const Labels& leaves() const { return leaves_; }
 
  private:
   Labels leaves_;
   absl::flat_hash_map<std::pair<std::string, std::string>, Labels> confirming_;
-  absl::flat_hash_map<std::string, Labels> causing_;  // by name in lower case
 };
 
 // "Xid 48", "amdgpu ring timeout": what knowledge calls the logged event of a finding, in lower

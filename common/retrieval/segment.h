@@ -34,7 +34,6 @@ class Segment {
   // Reads all of it. DATA_LOSS names the section whose checksum is wrong.
   absl::Status VerifyChecksums() const;
 
-  size_t size_bytes() const { return size_; }
   std::uint32_t documents() const { return header_.documents; }
   std::uint64_t total_length() const { return header_.total_length; }
   absl::string_view embedder() const;

@@ -115,7 +115,6 @@ class StepTrack {
   const Series& tflops() const { return tflops_; }
   const Series& mfu() const { return mfu_; }
 
-  const Place& first_place() const { return first_; }
   const Place& last_place() const { return last_; }
   // The first step with a loss that is not finite, and where; nothing where there is none.
   struct BadLoss {
@@ -154,7 +153,6 @@ class StepTrack {
   bool samples_derived_ = false;
   Series tflops_;
   Series mfu_;
-  Place first_;
   Place last_;
   std::optional<BadLoss> bad_loss_;
 };
@@ -163,9 +161,6 @@ template <typename Stamp>
 std::int64_t StepTrack::Add(const StepLine& step, std::size_t log, std::int64_t line,
                             absl::string_view text, absl::string_view prefix, Stamp stamp) {
   OfWriter* const writer = WriterOf(log, prefix);
-  if (reports_ == 0) {
-    first_ = {log, line, std::string(text.substr(0, kHead))};
-  }
   ++reports_;
   if (const auto loss = step.Get(Quantity::kLoss); loss.has_value() && !(*loss - *loss == 0)) {
     NoteBadLoss(step, log, line, text, prefix);
