@@ -130,6 +130,21 @@ TEST(ContainerDevices, OfAUserOnTheMachineOnlyHisRightsAreTold) {
   EXPECT_EQ(ValueOf(*output, "kfd_present"), "?");
 }
 
+TEST(ContainerDevices, AJobOnAmdNeedsTheNodesOfComputeAndOfRendering) {
+  const auto found = [](const std::string& nodes) {
+    FakeHost host;
+    host.AddFile("/proc/modules", "amdgpu 20529152 512 - Live 0x0\n");
+    host.AddCommand("ls -l /dev", nodes, 0, "", host::View::kJob);
+    const auto output = CheckContainerDevices(Context(host));
+    return ValueOf(*output, "kfd_present") + " " + ValueOf(*output, "dri_present");
+  };
+  constexpr char kKfd[] = "crw-rw-rw- 1 root video 235, 0 May  4 09:12 kfd\n";
+  constexpr char kDri[] = "drwxr-xr-x 2 root root 360 May  4 09:12 dri\n";
+  EXPECT_EQ(found(std::string(kKfd) + kDri), "true true");
+  EXPECT_EQ(found(kKfd), "true false");
+  EXPECT_EQ(found(kDri), "false true");
+}
+
 TEST(ContainerDevices, AJobMissesAnImexChannelOnlyWhereItsNodeUsesThem) {
   FakeHost host;
   host.AddCommand("ls -l /dev", "crw-rw-rw- 1 root root 195, 0 Jan 8 04:47 nvidia0\n", 0, "",
