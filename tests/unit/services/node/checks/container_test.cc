@@ -2,6 +2,7 @@
 
 #include "gtest/gtest.h"
 #include "services/node/checks/job/cdi.h"
+#include "services/node/checks/job/environment.h"
 #include "services/node/checks/job/limits.h"
 #include "tests/testing/host/fake_host.h"
 #include "tests/unit/services/node/checks/check_testing.h"
@@ -97,6 +98,19 @@ TEST(ContainerLimits, ARealControlGroupIsRead) {
       EXPECT_EQ(finding.int_value(), 0);
     }
   }
+}
+
+TEST(UserEnv, AnEmptyListOfDevicesIsAnOverride) {
+  const auto overrides = [](const std::string& name, const std::string& value) {
+    FakeHost host;
+    host.SetJobEnvironment({{name, value}});
+    return ValueOf(*CheckUserEnv(Context(host)), "override");
+  };
+  EXPECT_EQ(overrides("HSA_OVERRIDE_GFX_VERSION", ""), "HSA_OVERRIDE_GFX_VERSION=");
+  EXPECT_EQ(overrides("HSA_OVERRIDE_GFX_VERSION", "9.4.2"), "HSA_OVERRIDE_GFX_VERSION=9.4.2");
+  EXPECT_EQ(overrides("CUDA_VISIBLE_DEVICES", ""), "CUDA_VISIBLE_DEVICES=");
+  EXPECT_EQ(overrides("CUDA_VISIBLE_DEVICES", "0,1"), "none");
+  EXPECT_EQ(overrides("HF_HOME", ""), "none");
 }
 
 TEST(ContainerDevices, AUserMayOpenWhatIsHisOrOfHisGroups) {
