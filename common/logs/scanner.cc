@@ -308,6 +308,7 @@ void LogScan::RecordDifferences() {
     hit.pattern = pattern;
     hit.count = 1;
     hit.first_line = works->second.line;
+    hit.last_line = hit.first_line;
     hit.excerpt = works->second.excerpt;
   }
 }
@@ -326,6 +327,7 @@ void LogScan::Record(Line& line, std::size_t pattern, std::size_t end) {
     hit.excerpt = Excerpt(line.text, end, kExcerptBytes);
     hit.rank = FindRank(line.text);
   }
+  hit.last_line = line.number;
   NoteTime(line, hit);
 }
 

@@ -29,7 +29,8 @@ struct Hit {
   std::size_t pattern = 0;
   std::int64_t count = 0;       // lines that hold it
   std::int64_t first_line = 0;  // 1 and up
-  std::string excerpt;          // of the first line, cleaned, at most 512 bytes
+  std::int64_t last_line = 0;
+  std::string excerpt;  // of the first line, cleaned, at most 512 bytes
   // Earliest and latest of its lines, where they carry a time that can be told.
   std::optional<absl::Time> first_time;
   std::optional<absl::Time> last_time;

@@ -31,6 +31,8 @@ constexpr double kRefutedThough = 0.1;
 constexpr double kRefutedBase = 0.4;
 constexpr double kGuessedRefutations = 4;
 constexpr double kLeastRefuted = 1.6;
+// The same of a rule that names another fault, which was seen: that fault accounts for the signs.
+constexpr double kLeastByAnother = 3.0;
 constexpr double kMostRefuted = 6.0;
 // Log-odds of "none of these" before any evidence, and of a leaf that only names how failures look.
 constexpr double kNoneOfThese = 5.0;
@@ -274,7 +276,8 @@ double Against(const Case& the_case, const Belief& belief) {
   for (const auto& [check, weight] : absent) sum += weight;
   double refuted = 0;
   for (const Entry& entry : belief.opposing) {
-    refuted += RefutedBy(the_case, *entry.rule);
+    const double by_another = NamesAnother(the_case, *belief.leaf, entry) ? -kLeastByAnother : 0;
+    refuted += std::min(by_another, RefutedBy(the_case, *entry.rule));
   }
   return std::max(sum, -kMostAbsent) + std::max(refuted, -kMostRefuted);
 }

@@ -78,6 +78,22 @@ bool Explains(const Case& the_case, const Label& leaf, const Finding& finding,
   });
 }
 
+bool NamesAnother(const Case& the_case, const Label& leaf, const Entry& refutation) {
+  return std::any_of(refutation.findings.begin(), refutation.findings.end(), [&](const auto* each) {
+    const galen::v1::CheckResult& result = *refutation.result;
+    if (!IsAbnormal(the_case.knowledge, result.check(), *each, result)) return false;
+    const RuleIndex::Labels& others = the_case.index.Confirming(result.check(), each->name());
+    return std::any_of(others.begin(), others.end(), [&](const Label* other) {
+      return other != &leaf &&
+             std::any_of(other->confirm().begin(), other->confirm().end(), [&](const auto& rule) {
+               return !rule.context() && rule.check() == result.check() &&
+                      rule.finding() == each->name() &&
+                      knowledge::Compare(rule, *each, result) == knowledge::Truth::kTrue;
+             });
+    });
+  });
+}
+
 bool Explains(const Case& the_case, const Label& leaf, const galen::v1::Signal& signal) {
   static_cast<void>(the_case);
   return std::any_of(signal.labels().begin(), signal.labels().end(), [&](const std::string& label) {

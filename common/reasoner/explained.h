@@ -31,6 +31,10 @@ bool Explains(const Case& the_case, const knowledge::v1::Label& leaf,
 bool Explains(const Case& the_case, const knowledge::v1::Label& leaf,
               const galen::v1::Signal& signal);
 
+// A refute rule of `leaf` that is true over an abnormal value by which other causes are confirmed:
+// what was seen is another fault, which accounts for the signs.
+bool NamesAnother(const Case& the_case, const knowledge::v1::Label& leaf, const Entry& refutation);
+
 }  // namespace galen::reasoner
 
 #endif  // COMMON_REASONER_EXPLAINED_H_

@@ -52,6 +52,13 @@ class Assembler {
     return found_.of_logs[mark.log].steps - mark.steps >= least || IsBefore(mark);
   }
 
+  // The program came to its end by itself behind it, and no process ended in another way.
+  bool IsFinishedAfter(const Collected::Mark& mark) const {
+    const Collected::Mark* finished = MarkOf(FactKind::kFinished);
+    return finished != nullptr && !bad_exit_ && finished->log == mark.log &&
+           finished->line > mark.line;
+  }
+
   // Whether it is of an earlier run, which was appended to.
   bool IsBefore(const Collected::Mark& mark) const {
     return mark.line < found_.of_logs[mark.log].begun;
@@ -223,7 +230,7 @@ class Assembler {
       shown.count = hit.count;
       shown.last_line = hit.last.line;
       shown.writers = static_cast<std::int64_t>(hit.writers.size());
-      shown.survived = WentOn(hit.last, kStepsThatGoOn);
+      shown.survived = WentOn(hit.last, kStepsThatGoOn) || IsFinishedAfter(hit.last);
       if (of.stage.empty()) {
         shown.stage = hit.first.steps > 0 ? "training" : "before training";
       }

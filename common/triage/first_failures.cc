@@ -5,11 +5,20 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/strip.h"
+#include "common/base/re2_piece.h"
 #include "common/base/text.h"
 #include "common/logs/line_facts.h"
 #include "common/logs/timestamp.h"
+#include "re2/re2.h"
 
 namespace galen::triage {
+namespace {
+
+// A launcher starts a process again, or says that it will.
+constexpr char kRestart[] =
+    R"((?i)\b(?:restart(?:ing|ed)|will restart|relaunch(?:ing|ed)|requeued)\b)";
+
+}  // namespace
 
 FirstFailures::FirstFailures(std::vector<std::string> signatures, FirstOf first_of, absl::Time near)
     : signatures_(std::move(signatures)), first_of_(std::move(first_of)), near_(near) {}
@@ -32,7 +41,22 @@ void FirstFailures::NoteExit(const JobLine& line) {
   if (!exit.has_value()) return;
   if (!exit->rank.has_value()) exit->rank = logs::FindRank(line.text);
   if (!exit->rank.has_value()) exit->rank = line.rank;
+  began_anew_ = began_anew_ || exit->signal.value_or(0) != 0 || exit->exit_code.value_or(0) != 0;
   if (exits_.size() < kMaxRanks) exits_.emplace(exit->rank.value_or(-1), *exit);
+}
+
+// Failures of this log, so far, ended nothing.
+void FirstFailures::ForgetSurvived() {
+  first_ = before_.first;
+  for (auto& [rank, failure] : before_.by_rank) {
+    if (failure.has_value()) {
+      by_rank_[rank] = *std::move(failure);
+    } else {
+      by_rank_.erase(rank);
+    }
+  }
+  before_.by_rank.clear();
+  count_ = before_.count;
 }
 
 absl::string_view FirstFailures::Add(const JobLine& line) {
@@ -40,6 +64,8 @@ absl::string_view FirstFailures::Add(const JobLine& line) {
     log_ = line.log_id;
     clock_.reset();
     loading_ = false;
+    began_anew_ = false;
+    before_ = {first_, {}, count_};
   }
   const absl::string_view dated = line.dated.empty() ? line.text : line.dated;
   if (const auto stamp = logs::FindTimeStamp(dated); stamp.has_value()) {
@@ -54,6 +80,8 @@ absl::string_view FirstFailures::Add(const JobLine& line) {
              absl::StrContains(line.text, "load_from_checkpoint") ||
              absl::StrContains(line.text, "torch/serialization.py");
   NoteExit(line);
+  static const RE2 restart(kRestart);
+  began_anew_ = began_anew_ || RE2::PartialMatch(Piece(line.text), restart);
   if (const auto timeout = FindWatchdogTimeout(line.text); timeout.has_value()) {
     const bool barrier =
         timeout->op == "BARRIER" || (timeout->op == "ALLREDUCE" && timeout->numel_in == 1);
@@ -67,6 +95,10 @@ absl::string_view FirstFailures::Add(const JobLine& line) {
   const bool of_survivor = absl::ConsumePrefix(&signature, "after:");
   const absl::string_view shown = signature;
   if (absl::StartsWith(signature, "none:")) return "";
+  if (absl::StartsWith(signature, "done:")) {
+    if (!began_anew_) ForgetSurvived();
+    return "";
+  }
   if (signature == "cuda_oom" && loading_) signature = "cuda_oom_in_load";
   ++count_;
   Failure failure;
@@ -87,14 +119,22 @@ absl::string_view FirstFailures::Add(const JobLine& line) {
   failure.of_survivor = of_survivor;
   if (failure.rank.has_value() && by_rank_.size() < kMaxRanks &&
       (known == by_rank_.end() || Earlier(failure, known->second))) {
+    before_.by_rank.try_emplace(
+        *failure.rank, known == by_rank_.end() ? std::nullopt : std::optional(known->second));
     by_rank_[*failure.rank] = failure;
   }
   if (!first_.has_value() || Earlier(failure, *first_)) first_ = std::move(failure);
   return shown;
 }
 
-std::vector<std::string> FirstFailureExpressions() {
+std::vector<std::string> BeganAnewExpressions() {
   std::vector<std::string> expressions = ProcessEndExpressions();
+  expressions.emplace_back(kRestart);
+  return expressions;
+}
+
+std::vector<std::string> FirstFailureExpressions() {
+  std::vector<std::string> expressions = BeganAnewExpressions();
   // What a traceback goes through.
   for (const char* more :
        {R"(Traceback \(most recent call last\))", R"(load_state_dict)", R"(torch\.load\()",

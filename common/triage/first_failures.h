@@ -49,7 +49,9 @@ class FirstFailures {
 
   // `signatures`: their names; those named "none:..." look like a failure and are none, those named
   // "after:NAME" are NAME as survivors tell it: a failure of a rank itself within a minute comes
-  // before them. `near`: a time that the logs are about, or infinite.
+  // before them. One named "done:..." tells that the program came to its end by itself: it survived
+  // all failures that its log holds so far, unless a process ended with an error or was restarted.
+  // `near`: a time that the logs are about, or infinite.
   FirstFailures(std::vector<std::string> signatures, FirstOf first_of, absl::Time near);
 
   // Gives the signature that the line shows; "" where it shows none.
@@ -69,8 +71,16 @@ class FirstFailures {
   static constexpr std::size_t kMaxRanks = 100'000;
 
  private:
+  // The state before the log that is being read.
+  struct Before {
+    std::optional<Failure> first;
+    std::map<int, std::optional<Failure>> by_rank;  // of ranks that failed in this log
+    std::int64_t count = 0;
+  };
+
   bool Earlier(const Failure& a, const Failure& b) const;
   void NoteExit(const JobLine& line);
+  void ForgetSurvived();
 
   const std::vector<std::string> signatures_;
   const FirstOf first_of_;
@@ -78,12 +88,18 @@ class FirstFailures {
   std::uintptr_t log_ = 0;
   std::optional<absl::Time> clock_;  // of the last line that carried a time
   bool loading_ = false;             // the traceback that is being read goes through a load
+  bool began_anew_ = false;          // a process of the log ended or was started again
+  Before before_;
   std::optional<Failure> first_;
   std::map<int, Failure> by_rank_;
   std::map<int, ExitReport> exits_;
   std::optional<bool> timeout_equals_;
   std::int64_t count_ = 0;
 };
+
+// Expressions: a line that matches none of them tells neither that a process ended in another way
+// than by itself nor that one was started again.
+std::vector<std::string> BeganAnewExpressions();
 
 // Expressions: what Add() makes something of, beside the signatures.
 std::vector<std::string> FirstFailureExpressions();

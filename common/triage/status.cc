@@ -83,7 +83,7 @@ Decision Decide(const Evidence& evidence, const Limits& limits) {
         Make(Status::kCompleted, evidence.finished ? "the program says that it came to its end"
                                                    : "all steps that were asked for are done");
     decision.soft = bad_end;
-    if (bad_end) decision.why += "; what failed after it came too late to matter";
+    if (bad_end) decision.why += "; what failed besides did not stop it";
     return decision;
   }
   if (evidence.planned_end && evidence.ended_by != Ends::kFailed) {

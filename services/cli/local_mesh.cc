@@ -27,6 +27,7 @@
 #include "common/reasoner/site_history.h"
 #include "common/store/store.h"
 #include "common/trace/trace.h"
+#include "common/triage/signatures.h"
 #include "services/conclusion/local_client.h"
 #include "services/conclusion/report_writer.h"
 #include "services/execution/check_runner.h"
@@ -41,6 +42,7 @@
 #include "services/reflection/local_client.h"
 #include "services/reflection/reflector.h"
 #include "services/summarization/local_client.h"
+#include "services/summarization/make_summarizer.h"
 #include "services/summarization/summarizer.h"
 
 namespace galen::cli {
@@ -106,7 +108,10 @@ struct LocalMesh::Minds {
         scanner(std::move(compiled)),
         reasoners(*knowledge, model, confirmed),
         summarizer(*scanner, reasoners.best(), clock,
-                   {.roots = options.roots, .words = options.words}),
+                   {.roots = options.roots,
+                    .words = options.words,
+                    .survived = std::make_shared<const summarization::Survived>(
+                        triage::SignaturesOf(*knowledge))}),
         planner(*knowledge, reasoners.best()),
         reflector(*knowledge, reasoners.best()),
         report_writer(*knowledge, reasoners.best()) {}
@@ -337,9 +342,8 @@ absl::StatusOr<std::shared_ptr<const words::OutcomeWords>> LoadOutcomeWords(
 
 absl::StatusOr<std::shared_ptr<const logs::Scanner>> CompileScanner(
     const knowledge::Knowledge& knowledge) {
-  GALEN_ASSIGN_OR_RETURN(
-      std::unique_ptr<const logs::Scanner> scanner,
-      logs::Scanner::Create(knowledge.base().signals(), knowledge::DefaultCacheDirectory()));
+  GALEN_ASSIGN_OR_RETURN(std::unique_ptr<const logs::Scanner> scanner,
+                         summarization::MakeScanner(knowledge, knowledge::DefaultCacheDirectory()));
   return scanner;
 }
 

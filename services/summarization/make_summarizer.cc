@@ -5,6 +5,7 @@
 #include "common/base/status_macros.h"
 #include "common/logs/scanner.h"
 #include "common/reasoner/llm/reasoned.h"
+#include "common/triage/signatures.h"
 
 namespace galen::summarization {
 namespace {
@@ -25,12 +26,20 @@ struct Whole {
 
 }  // namespace
 
+absl::StatusOr<std::unique_ptr<const logs::Scanner>> MakeScanner(
+    const knowledge::Knowledge& knowledge, const std::string& cache_directory) {
+  logs::Patterns patterns = knowledge.base().signals();
+  Survived::AddPatterns(triage::SignaturesOf(knowledge), patterns);
+  return logs::Scanner::Create(std::move(patterns), cache_directory);
+}
+
 absl::StatusOr<std::shared_ptr<const Summarizer>> MakeSummarizer(
     std::shared_ptr<const knowledge::Knowledge> knowledge, const std::string& cache_directory,
     const Clock& clock, Summarizer::Options options,
     const std::optional<reasoner::llm::Model>& model) {
+  options.survived = std::make_shared<const Survived>(triage::SignaturesOf(*knowledge));
   GALEN_ASSIGN_OR_RETURN(std::unique_ptr<const logs::Scanner> scanner,
-                         logs::Scanner::Create(knowledge->base().signals(), cache_directory));
+                         MakeScanner(*knowledge, cache_directory));
   auto whole = std::make_shared<const Whole>(std::move(knowledge), std::move(scanner), clock,
                                              std::move(options), model);
   const Summarizer& summarizer = whole->summarizer;

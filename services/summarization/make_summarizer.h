@@ -12,9 +12,13 @@
 
 namespace galen::summarization {
 
+// The compiled signals of `knowledge`, and what Survived goes by. The error is Scanner::Create()'s.
+absl::StatusOr<std::unique_ptr<const logs::Scanner>> MakeScanner(
+    const knowledge::Knowledge& knowledge, const std::string& cache_directory);
+
 // A summarizer together with what it refers to: the compiled signals of `knowledge`, the built-in
 // reasoner, with a model that one beside it, and the knowledge; as long as somebody uses it, they
-// stay. `clock` and what the model points to must outlive it. The error is Scanner::Create()'s.
+// stay. `clock` and what the model points to must outlive it. Errors as above.
 absl::StatusOr<std::shared_ptr<const Summarizer>> MakeSummarizer(
     std::shared_ptr<const knowledge::Knowledge> knowledge, const std::string& cache_directory,
     const Clock& clock, Summarizer::Options options,

@@ -96,9 +96,10 @@ class Reading {
  public:
   Reading(const logs::Scanner& scanner, const Clock& clock, const Incident& incident,
           std::string bundle, std::vector<std::string> nodes, absl::Time read_until,
-          const words::OutcomeWords* words)
+          const Summarizer::Options& options)
       : scanner_(scanner),
-        words_(words),
+        words_(options.words.get()),
+        survived_(options.survived.get()),
         clock_(clock),
         time_(TimeContextOf(incident)),
         bundle_(std::move(bundle)),
@@ -190,6 +191,7 @@ class Reading {
 
   // What was found, without words. At most `max_signals` signals.
   Summary Finish(std::size_t max_signals) && {
+    LeaveOutQuoted();
     const std::size_t gone = KeepStrongest(signals_, max_signals) + dropped_;
     SortSignals(signals_);
     if (gone > 0) {
@@ -297,9 +299,20 @@ class Reading {
   void Take(const logs::ScanResult& result, const Source& source) {
     summary_.set_lines_read(summary_.lines_read() + result.lines);
     summary_.set_bytes_read(summary_.bytes_read() + result.bytes);
+    const bool of_job = !source.description && !source.capture && survived_ != nullptr;
+    const std::int64_t survived_to = of_job ? Survived::LastLine(scanner_, result) : 0;
+    std::int64_t survived = 0;
     for (const logs::Hit& hit : result.hits) {
+      const knowledge::v1::SignalPattern& pattern =
+          scanner_.patterns()[static_cast<int>(hit.pattern)];
+      if (Survived::IsOwn(pattern)) continue;
+      if (hit.last_line < survived_to && survived_->TellsOfAFailure(hit.excerpt)) {
+        survived_ids_.insert(pattern.id());
+        ++survived;
+        continue;
+      }
       if (source.capture && (!BelongsToIncident(hit, source) || IsKnown(hit, source))) continue;
-      Signal signal = MakeSignal(scanner_.patterns()[static_cast<int>(hit.pattern)], hit, source);
+      Signal signal = MakeSignal(pattern, hit, source);
       if (signal.node().empty() && !source.description) {
         std::string host = logs::FindHost(hit.excerpt);
         if (nodes_.contains(host)) signal.set_node(std::move(host));
@@ -308,7 +321,21 @@ class Reading {
       if (!source.description) entities_.Add(hit.excerpt, source.name, hit.first_line);
       signals_.push_back(std::move(signal));
     }
+    if (survived > 0) {
+      Note(source.name,
+           absl::StrCat(Counted(survived, "message tells", "messages tell"),
+                        " of what the program survived: it came to its end in line ", survived_to));
+    }
     NoteOddities(result, source);
+  }
+
+  // A person may quote a message of which every log tells that the program survived it.
+  void LeaveOutQuoted() {
+    for (const Signal& signal : signals_) {
+      if (signal.where() != galen::v1::DESCRIPTION) survived_ids_.erase(signal.signal());
+    }
+    std::erase_if(signals_,
+                  [&](const Signal& signal) { return survived_ids_.contains(signal.signal()); });
   }
 
   // Somebody attached or pasted the log of this machine that it stands in. The same message of
@@ -357,6 +384,7 @@ class Reading {
 
   const logs::Scanner& scanner_;
   const words::OutcomeWords* const words_;  // may be null
+  const Survived* const survived_;           // may be null
   const Clock& clock_;
   const logs::TimeContext time_;
   std::string bundle_;
@@ -365,6 +393,7 @@ class Reading {
   logs::EntityCollector entities_;
   absl::flat_hash_set<std::string> nodes_;
   absl::flat_hash_set<std::string> names_ = {"description"};
+  absl::flat_hash_set<std::string> survived_ids_;  // of messages that were left out
   std::vector<Signal> signals_;
   std::size_t dropped_ = 0;
   Summary summary_;
@@ -392,7 +421,7 @@ absl::StatusOr<v1::SummarizeResponse> Summarizer::Summarize(const v1::SummarizeR
   }
 
   Reading reading(scanner_, clock_, incident, std::move(bundle), std::move(nodes),
-                  now + (deadline - now) / 2, options_.words.get());
+                  now + (deadline - now) / 2, options_);
   reading.ReadWords("description", incident.description());
   for (int i = 0; i < request.feedback_size(); ++i) {
     reading.ReadWords(absl::StrCat("feedback/", i + 1), request.feedback(i));

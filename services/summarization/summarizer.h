@@ -12,6 +12,7 @@
 #include "common/reasoner/reasoner.h"
 #include "common/words/outcome.h"
 #include "galen/summarization/v1/summarization.pb.h"
+#include "services/summarization/survived.h"
 
 namespace galen::summarization {
 
@@ -27,6 +28,9 @@ class Summarizer {
     std::size_t max_signals = 4000;
     // What outcomes that people tell are understood by; null: none are.
     std::shared_ptr<const words::OutcomeWords> words;
+    // Tells messages of failures that a program survived, which say nothing of what is wrong; null:
+    // all are told. The scanner has its patterns.
+    std::shared_ptr<const Survived> survived;
   };
 
   // All must outlive the summarizer.

@@ -22,6 +22,7 @@ struct DeviceNodes {
   int nvidia = 0;
   bool control = false;
   bool kfd = false;
+  bool dri = false;
   bool infiniband = false;
   bool caps_channels = false;
   // Those of GPUs that not everybody may open.
@@ -97,6 +98,7 @@ DeviceNodes ParseDev(absl::string_view listing) {
     nodes.nvidia += gpu;
     nodes.control |= name == "nvidiactl";
     nodes.kfd |= name == "kfd";
+    nodes.dri |= name == "dri";
     nodes.infiniband |= name == "infiniband";
     nodes.caps_channels |= name == "nvidia-caps-imex-channels";
     if ((gpu || name == "nvidiactl" || name == "kfd") && words[0].size() >= 10 &&
@@ -120,8 +122,8 @@ absl::StatusOr<CheckOutput> RightsOnMachine(const host::Host& host,
   if (nodes.nvidia == 0 && !nodes.kfd) return why;
   CheckOutput output;
   const std::string& node = host.name();
-  for (const char* name :
-       {"nvidia_nodes", "kfd_present", "rdma_nodes", "open_denied", "imex_channel_present"}) {
+  for (const char* name : {"nvidia_nodes", "kfd_present", "dri_present", "rdma_nodes",
+                           "open_denied", "imex_channel_present"}) {
     output.findings.push_back(UnknownFinding(name, node, ""));
   }
   output.findings.push_back(mismatch.has_value()
@@ -153,8 +155,11 @@ absl::StatusOr<CheckOutput> CheckContainerDevices(const CheckContext& context) {
   // What the host does not have the job cannot be missing.
   add(nvidia_host || nodes.nvidia > 0 ? IntFinding("nvidia_nodes", node, "", nodes.nvidia)
                                       : UnknownFinding("nvidia_nodes", node, ""));
-  add(amd_host && !nvidia_host ? BoolFinding("kfd_present", node, "", nodes.kfd)
-                               : UnknownFinding("kfd_present", node, ""));
+  const bool wants_amd = amd_host && !nvidia_host;
+  add(wants_amd ? BoolFinding("kfd_present", node, "", nodes.kfd)
+                : UnknownFinding("kfd_present", node, ""));
+  add(wants_amd ? BoolFinding("dri_present", node, "", nodes.dri)
+                : UnknownFinding("dri_present", node, ""));
   const bool rdma_host = host.Glob("/sys/class/infiniband/*/ports/*/state").ok();
   add(rdma_host || nodes.infiniband ? IntFinding("rdma_nodes", node, "", nodes.infiniband ? 1 : 0)
                                     : UnknownFinding("rdma_nodes", node, ""));

@@ -35,6 +35,12 @@ absl::StatusOr<CheckOutput> CheckUserEnv(const CheckContext& context) {
         "XDG_CACHE_HOME", "TORCH_CUDA_ARCH_LIST"}) {
     if (std::string text = set(name); !text.empty()) overrides.push_back(std::move(text));
   }
+  // Set and empty they leave a program without a GPU.
+  for (const char* name :
+       {"HSA_OVERRIDE_GFX_VERSION", "ROCR_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"}) {
+    const auto it = environment.find(name);
+    if (it != environment.end() && it->second.empty()) overrides.push_back(absl::StrCat(name, "="));
+  }
   for (const char* name : {"CUDA_LAUNCH_BLOCKING", "CUDA_INJECTION64_PATH", "AMD_SERIALIZE_KERNEL",
                            "TORCH_SHOW_CPP_STACKTRACES", "CUDA_ENABLE_COREDUMP_ON_EXCEPTION"}) {
     if (std::string text = set(name); !text.empty() && !absl::EndsWith(text, "=0")) {

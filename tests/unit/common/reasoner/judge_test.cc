@@ -262,6 +262,21 @@ TEST(Judge, ARefutedCauseNeedsMoreThanOneSign) {
   EXPECT_LT(verdict.probability(), Beliefs::kProven);
 }
 
+TEST(Judge, ARefutationThatConfirmsAnotherCauseTakesMore) {
+  Book made = Counter();
+  made.Rate("message", 0, 225);
+  made.Leaf("MAIN.SUB.LAUNCH").Refute("gpu.ecc", "errors", Rule::GT, "0");
+  made.Leaf("MAIN.SUB.ALONE").Refute("gpu.board", "bad", Rule::EQ, "true");
+  const auto book = made.Make();
+  Scene scene(book);
+  scene.Read("s", {"MAIN.SUB.LAUNCH"}, galen::v1::DECISIVE, "a line", 7)
+      .Read("t", {"MAIN.SUB.ALONE"}, galen::v1::DECISIVE, "another one", 9)
+      .Saw("gpu.ecc", {Int("errors", 3, "gpu:0")})
+      .Saw("gpu.board", {Bool("bad", true, "gpu:0")});
+  EXPECT_LT(JudgeOf(book, scene, "MAIN.SUB.LAUNCH").probability(),
+            JudgeOf(book, scene, "MAIN.SUB.ALONE").probability() / 2);
+}
+
 TEST(Judge, ARefutingRuleWithConditionsTakesBackTheSameSign) {
   Book made;
   made.Check("boot", "unclean", "bool", Rule::EQ, "true")

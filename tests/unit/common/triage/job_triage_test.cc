@@ -176,6 +176,19 @@ TEST(JobTriage, WhatStepsWentOnAfterIsNotWhatTheJobDiedOf) {
   EXPECT_TRUE(report.others[0].survived);
 }
 
+TEST(JobTriage, WhatStandsBeforeTheEndOfAJobThatFinishedWasSurvived) {
+  const std::string error = "socket.gaierror: [Errno -2] Name or service not known\n";
+  const std::string done = "2026-05-01T14:07:12Z INFO     training finished\n";
+  const JobReport before = TriageOf(error + done);
+  EXPECT_EQ(before.decision.status, Status::kCompleted);
+  EXPECT_FALSE(before.decision.soft);
+  ASSERT_THAT(OthersOf(before), ElementsAre("name_resolution"));
+  EXPECT_TRUE(before.others[0].survived);
+  const JobReport after = TriageOf(done + error);
+  EXPECT_TRUE(after.decision.soft);
+  EXPECT_FALSE(after.others[0].survived);
+}
+
 TEST(JobTriage, AnotherRanksLateStepIsNoProgress) {
   const JobReport report = TriageOf(absl::StrCat(
       MaxText(0, 9, 10, "[rank0]:"), MaxText(0, 8, 10, "[rank1]:"),

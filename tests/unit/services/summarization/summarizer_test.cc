@@ -386,5 +386,48 @@ TEST_F(SummarizerTest, OneMessageOfTwoMachinesIsToldOfBoth) {
   EXPECT_NE(summary.signals(0).node(), summary.signals(1).node());
 }
 
+TEST(SummarizerOfSurvivors, LeavesOutWhatTheProgramSurvived) {
+  const triage::Signatures signatures = {{"done:training", "training finished$"},
+                                         {"none:retried", "will be retried"},
+                                         {"name_resolution", "Name not known"}};
+  logs::Patterns patterns;
+  for (const auto& [id, text] : {std::pair("name", "Name not known"), std::pair("slow", "slow")}) {
+    knowledge::v1::SignalPattern& pattern = *patterns.Add();
+    pattern.set_id(id);
+    pattern.set_pattern(text);
+    pattern.add_where(galen::v1::JOB_LOG);
+  }
+  Survived::AddPatterns(signatures, patterns);
+  const auto scanner = logs::Scanner::Create(patterns, "");
+  ASSERT_THAT(scanner, IsOk());
+  const FakeReasoner reasoner;
+  const TickingClock clock;
+  const Summarizer summarizer(**scanner, reasoner, clock,
+                              {.survived = std::make_shared<const Survived>(signatures)});
+  const auto read = [&](const std::vector<std::string>& logs) {
+    v1::SummarizeRequest request;
+    request.mutable_incident()->set_description("we see Name not known");
+    for (const std::string& text : logs) {
+      LogSource& log = *request.mutable_incident()->add_logs();
+      log.set_kind(LogSource::JOB);
+      log.set_path(absl::StrCat(request.incident().logs_size(), ".log"));
+      log.set_content(text);
+    }
+    const auto response = summarizer.Summarize(request, absl::InfiniteFuture());
+    return response.ok() ? SignalIds(response->summary())
+                         : std::vector<std::string>{response.status().ToString()};
+  };
+  const std::string error = "Name not known\n";
+  const std::string done = "training finished\n";
+  // A slow job goes on.
+  EXPECT_THAT(read({error + "slow link\n" + done}), ElementsAre("signal/slow@1.log"));
+  EXPECT_THAT(read({error}), ElementsAre("signal/name@1.log", "signal/name@description"));
+  EXPECT_THAT(read({done + error}), ElementsAre("signal/name@1.log", "signal/name@description"));
+  EXPECT_THAT(read({error + done, error}),
+              ElementsAre("signal/name@2.log", "signal/name@description"));
+  EXPECT_THAT(read({error + "task 3: Exited with exit code 1\n" + done}),
+              ElementsAre("signal/name@1.log", "signal/name@description"));
+}
+
 }  // namespace
 }  // namespace galen::summarization

@@ -2,6 +2,7 @@
 
 #include "gtest/gtest.h"
 #include "services/node/checks/job/cdi.h"
+#include "services/node/checks/job/environment.h"
 #include "services/node/checks/job/limits.h"
 #include "tests/testing/host/fake_host.h"
 #include "tests/unit/services/node/checks/check_testing.h"
@@ -99,6 +100,19 @@ TEST(ContainerLimits, ARealControlGroupIsRead) {
   }
 }
 
+TEST(UserEnv, AnEmptyListOfDevicesIsAnOverride) {
+  const auto overrides = [](const std::string& name, const std::string& value) {
+    FakeHost host;
+    host.SetJobEnvironment({{name, value}});
+    return ValueOf(*CheckUserEnv(Context(host)), "override");
+  };
+  EXPECT_EQ(overrides("HSA_OVERRIDE_GFX_VERSION", ""), "HSA_OVERRIDE_GFX_VERSION=");
+  EXPECT_EQ(overrides("HSA_OVERRIDE_GFX_VERSION", "9.4.2"), "HSA_OVERRIDE_GFX_VERSION=9.4.2");
+  EXPECT_EQ(overrides("CUDA_VISIBLE_DEVICES", ""), "CUDA_VISIBLE_DEVICES=");
+  EXPECT_EQ(overrides("CUDA_VISIBLE_DEVICES", "0,1"), "none");
+  EXPECT_EQ(overrides("HF_HOME", ""), "none");
+}
+
 TEST(ContainerDevices, AUserMayOpenWhatIsHisOrOfHisGroups) {
   const auto mismatch = [](const std::string& nodes, const std::string& id) {
     FakeHost host;
@@ -128,6 +142,21 @@ TEST(ContainerDevices, OfAUserOnTheMachineOnlyHisRightsAreTold) {
   ASSERT_TRUE(output.ok()) << output.status();
   EXPECT_EQ(ValueOf(*output, "group_mismatch"), "true");
   EXPECT_EQ(ValueOf(*output, "kfd_present"), "?");
+}
+
+TEST(ContainerDevices, AJobOnAmdNeedsTheNodesOfComputeAndOfRendering) {
+  const auto found = [](const std::string& nodes) {
+    FakeHost host;
+    host.AddFile("/proc/modules", "amdgpu 20529152 512 - Live 0x0\n");
+    host.AddCommand("ls -l /dev", nodes, 0, "", host::View::kJob);
+    const auto output = CheckContainerDevices(Context(host));
+    return ValueOf(*output, "kfd_present") + " " + ValueOf(*output, "dri_present");
+  };
+  constexpr char kKfd[] = "crw-rw-rw- 1 root video 235, 0 May  4 09:12 kfd\n";
+  constexpr char kDri[] = "drwxr-xr-x 2 root root 360 May  4 09:12 dri\n";
+  EXPECT_EQ(found(std::string(kKfd) + kDri), "true true");
+  EXPECT_EQ(found(kKfd), "true false");
+  EXPECT_EQ(found(kDri), "false true");
 }
 
 TEST(ContainerDevices, AJobMissesAnImexChannelOnlyWhereItsNodeUsesThem) {

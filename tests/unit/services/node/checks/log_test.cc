@@ -90,6 +90,32 @@ TEST(Triage, TheEarliestFailureInTimeComesFirstWhateverItsLog) {
   EXPECT_EQ(output->findings[0].subject().node(), "");
 }
 
+TEST(Triage, WhatTheProgramSurvivedIsNoFailure) {
+  const std::string error =
+      "[W socket.cpp:558] [c10d] The IPv4 network addresses of (worker-0, 3389) cannot be "
+      "retrieved "
+      "(gai error: -2 - Name or service not known).\n";
+  const std::string done = "2026-05-01T14:07:12Z INFO     training finished\n";
+  EXPECT_EQ(SignatureOf(error), "name_resolution");
+  EXPECT_EQ(SignatureOf(error + done), "none");
+  EXPECT_EQ(SignatureOf(error + "INFO: `Trainer.fit` stopped: `max_steps=100` reached.\n"), "none");
+  EXPECT_EQ(SignatureOf(done + error), "name_resolution");
+  EXPECT_EQ(SignatureOf(error + "training finished with errors\n"), "name_resolution");
+  // It ended a process, which was started again.
+  EXPECT_EQ(SignatureOf(error + "srun: error: n1: task 3: Exited with exit code 1\n" + done),
+            "name_resolution");
+  EXPECT_EQ(SignatureOf(error + "agent: restarting worker group\n" + done), "name_resolution");
+}
+
+TEST(Triage, ALogThatEndsWellSaysNothingOfAnotherOne) {
+  FakeHost host;
+  host.AddLog("rank0.log", "ValueError: bad sample\n", "node-1");
+  host.AddLog("rank1.log", "OSError: No space left on device\ntraining finished\n", "node-1");
+  const auto output = CheckTriage(Context(host));
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(AnyValueOf(*output, "signature"), "python_exception*1");
+}
+
 TEST(Triage, MemoryThatEndsWithinALoadIsToldApart) {
   EXPECT_EQ(
       SignatureOf("Traceback (most recent call last):\n"
