@@ -42,8 +42,8 @@ constexpr std::size_t kMostPattern = 200;
 constexpr std::int64_t kPatternMemory = 1 << 20;
 constexpr std::size_t kMostUnbroken = 1 << 20;  // a longer line is read in pieces
 // Sizes of an overview.
-constexpr std::size_t kOverviewBytes = 4200;
-constexpr std::size_t kNamesBytes = 900;
+constexpr std::size_t kOverviewBytes = 2000;
+constexpr std::size_t kNamesBytes = 500;
 constexpr std::size_t kMostOverviewLine = 300;
 constexpr std::int64_t kSmall = 40;      // lines of a file that is shown whole
 constexpr std::int64_t kAlikeShown = 3;  // lines that differ in numbers alone

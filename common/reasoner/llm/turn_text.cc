@@ -27,7 +27,7 @@ constexpr int kMostFeedback = 3;
 constexpr std::size_t kSummaryBytes = 500;
 constexpr std::size_t kMostCutOut = 12;
 constexpr std::size_t kMostSilent = 12;
-constexpr std::size_t kLabelsOfMessage = 2;
+constexpr std::size_t kLabelsOfMessage = 1;
 constexpr std::size_t kSection = 16 * 1024;
 constexpr std::size_t kMostOfRun = 12;  // lines of one result of a check that the model had run
 

@@ -28,7 +28,7 @@ struct TextSizes {
   std::size_t opening;   // bytes of the overview
   std::size_t passed;    // findings of checks that passed
 };
-inline constexpr TextSizes kLongForm = {3000, 14, 9, 5, 24, 24, 3, 3000, 5400, 6};
+inline constexpr TextSizes kLongForm = {3000, 14, 9, 5, 24, 24, 3, 3000, 3000, 6};
 inline constexpr TextSizes kShortForm = {1200, 7, 5, 3, 14, 10, 2, 1200, 1400, 3};
 
 // The overview that Galen read before the first turn of the model; null: none.
