@@ -8,8 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "common/knowledge/rules.h"
 #include "common/reasoner/llm/contradiction.h"
+#include "common/reasoner/llm/lines.h"
 #include "services/conclusion/causes.h"
 
 namespace galen::conclusion {
@@ -19,41 +19,17 @@ using galen::v1::Cause;
 using galen::v1::Citation;
 using galen::v1::Hypothesis;
 using galen::v1::ModelVerdict;
-using galen::v1::Reason;
 using galen::v1::Report;
-using galen::v1::Verdict;
 
 constexpr int kMostSuspects = 3;
+constexpr std::size_t kPlacesOfCause = 64;
+// A suspect with less is not worth a headline that says that nothing is broken.
+constexpr double kWorthNaming = 0.3;
 
 const Hypothesis* FindJudged(const v1::ConcludeRequest& request, const std::string& label) {
   const auto found = std::find_if(request.hypotheses().begin(), request.hypotheses().end(),
                                   [&](const Hypothesis& each) { return each.label() == label; });
   return found == request.hypotheses().end() ? nullptr : &*found;
-}
-
-// A defining rule of its label is true of a finding that its verdict rests on.
-bool IsDefined(const knowledge::Knowledge& knowledge, const v1::ConcludeRequest& request,
-               const std::string& label) {
-  const Hypothesis* const hypothesis = FindJudged(request, label);
-  const knowledge::v1::Label* const leaf = knowledge.FindLabel(label);
-  if (hypothesis == nullptr || leaf == nullptr) return false;
-  for (const Reason& reason : hypothesis->verdict().reasons()) {
-    if (reason.direction() != Reason::SUPPORTS || !reason.has_finding()) continue;
-    for (const std::string& id : reason.evidence_ids()) {
-      const auto& results = request.evidence().results();
-      const auto result = std::find_if(results.begin(), results.end(),
-                                       [&](const auto& each) { return each.id() == id; });
-      if (result == results.end()) continue;
-      for (const knowledge::v1::Rule& rule : leaf->confirm()) {
-        if (rule.defining() && rule.check() == result->check() &&
-            rule.finding() == reason.finding().name() &&
-            knowledge::Compare(rule, reason.finding(), *result) == knowledge::Truth::kTrue) {
-          return true;
-        }
-      }
-    }
-  }
-  return false;
 }
 
 // The evidence that a line is of, where it is of some.
@@ -69,6 +45,48 @@ std::string EvidenceIdOf(const v1::ConcludeRequest& request, const Citation& cit
   return "";
 }
 
+// As many devices as nodes belong to each other in their order, else one of a kind to all of the
+// other. If the model names no machine, the places are those of the abnormal findings that it
+// cites.
+void AddPlaces(const v1::ConcludeRequest& request, const ModelVerdict& verdict, Cause& cause) {
+  std::set<std::pair<std::string, std::string>> added;
+  const auto add = [&](const std::string& node, const std::string& device) {
+    if (added.size() == kPlacesOfCause || !added.insert({node, device}).second) return;
+    galen::v1::Device& place = *cause.add_devices();
+    place.set_node(node);
+    place.set_device(device);
+  };
+  const std::vector<std::string> nodes = reasoner::llm::NamesByComma(verdict.node());
+  std::vector<std::string> devices = reasoner::llm::NamesByComma(verdict.device());
+  if (nodes.empty()) {
+    for (const Citation& citation : verdict.citations()) {
+      for (const auto& result : request.evidence().results()) {
+        if (result.id() != citation.artefact()) continue;
+        for (const galen::v1::Finding& finding : result.findings()) {
+          if (!finding.abnormal()) continue;
+          const galen::v1::Device& subject = finding.subject();
+          add(subject.node().empty() ? result.node() : subject.node(), subject.device());
+        }
+      }
+    }
+    if (cause.devices().empty()) {
+      for (const std::string& device : devices) add("", device);
+    }
+    return;
+  }
+  const bool paired = devices.size() == nodes.size();
+  // Several devices on several machines: nothing tells which is where.
+  if (!paired && nodes.size() > 1 && devices.size() > 1) devices.clear();
+  if (devices.empty()) devices.emplace_back();
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (paired) {
+      add(nodes[i], devices[i]);
+    } else {
+      for (const std::string& device : devices) add(nodes[i], device);
+    }
+  }
+}
+
 Cause CauseOf(const knowledge::Knowledge& knowledge, const v1::ConcludeRequest& request,
               const ModelVerdict& verdict) {
   Hypothesis named;
@@ -78,11 +96,7 @@ Cause CauseOf(const knowledge::Knowledge& knowledge, const v1::ConcludeRequest& 
   cause.set_probability(verdict.probability());
   cause.set_judged_by(verdict.model());
   *cause.mutable_citations() = verdict.citations();
-  if (!verdict.node().empty()) {
-    galen::v1::Device& device = *cause.add_devices();
-    device.set_node(verdict.node());
-    device.set_device(verdict.device());
-  }
+  AddPlaces(request, verdict, cause);
   std::set<std::string> ids;
   for (const Citation& citation : verdict.citations()) {
     std::string id = EvidenceIdOf(request, citation);
@@ -110,17 +124,6 @@ void TellOnce(const std::string& label, Report& report) {
                                  [&](const Cause& each) { return each.label() == label; }),
                   causes->end());
   }
-}
-
-// What the built-in reasoner confirmed stands as a suspect beside what the model judged.
-void TakeConfirmationBack(Report& report) {
-  std::vector<Cause> causes(report.other_causes().begin(), report.other_causes().end());
-  causes.insert(causes.begin(), report.primary_cause());
-  report.clear_primary_cause();
-  report.clear_other_causes();
-  report.clear_secondary_effects();
-  report.set_outcome(Report::NO_CAUSE_CONFIRMED);
-  for (auto cause = causes.rbegin(); cause != causes.rend(); ++cause) PutFirst(*cause, report);
 }
 
 std::string NameOf(const Cause& cause) {
@@ -180,41 +183,33 @@ void LetModelCount(const knowledge::Knowledge& knowledge, const v1::ConcludeRequ
                       [&](const Cause& cause) { return cause.label() == each->label(); });
       if (each->label() != primary && !known) others.push_back(each);
     }
-    const bool overruled =
-        against != nullptr && !others.empty() && !IsDefined(knowledge, request, primary);
-    if (!overruled) {
-      if (against != nullptr) {
-        against->set_effect("the built-in reasoner leads, whose cause is proven");
-        report.add_notes(absl::StrCat("The model ", against->model(), " disagrees: it rejects \"",
-                                      NameOf(report.primary_cause()),
-                                      "\". The built-in reasoner leads here"));
-      }
-      for (auto other = others.rbegin(); other != others.rend(); ++other) {
-        (*other)->set_effect("named beside the confirmed cause");
-        TellOnce((*other)->label(), report);
-        PutFirst(CauseOf(knowledge, request, **other), report);
-      }
-      return;
+    if (against != nullptr) {
+      against->set_effect("the built-in reasoner leads, whose cause checks confirm");
+      report.add_notes(absl::StrCat("The model ", against->model(), " disagrees: it rejects \"",
+                                    NameOf(report.primary_cause()),
+                                    "\". Checks confirm it, so it leads here"));
     }
-    report.add_notes(absl::StrCat("The built-in reasoner confirmed \"",
-                                  NameOf(report.primary_cause()), "\" and the model ",
-                                  against->model(),
-                                  " rejects it with citations that stand. No defining fact "
-                                  "decides, so nothing is confirmed"));
-    against->set_effect("takes the confirmation back");
-    TakeConfirmationBack(report);
-    named = others;
+    for (auto other = others.rbegin(); other != others.rend(); ++other) {
+      (*other)->set_effect("told as contributing, beside the confirmed cause");
+      TellOnce((*other)->label(), report);
+      PutFirst(CauseOf(knowledge, request, **other), report);
+    }
+    return;
   }
 
   const std::string presumed = report.presumed_cause().label();
   if (named.empty()) {
-    ModelVerdict* const against =
-        presumed.empty() ? nullptr : find(ModelVerdict::REJECTED, presumed);
+    ModelVerdict* const no_fault = find(ModelVerdict::REJECTED, "");
+    if (no_fault != nullptr) no_fault->set_effect("leads: no fault found");
+    ModelVerdict* against = presumed.empty() ? nullptr : find(ModelVerdict::REJECTED, presumed);
+    if (against == nullptr && !presumed.empty()) against = no_fault;
     if (against != nullptr) {
-      against->set_effect("takes the presumption away");
-      report.add_notes(absl::StrCat("The built-in reasoner presumes \"",
-                                    NameOf(report.presumed_cause()), "\" and the model ",
-                                    against->model(), " rejects it with citations that stand"));
+      if (against != no_fault) against->set_effect("takes the presumption away");
+      report.add_notes(
+          absl::StrCat("The built-in reasoner presumes \"", NameOf(report.presumed_cause()),
+                       "\" and the model ", against->model(),
+                       against == no_fault ? " finds no fault, with citations that stand"
+                                           : " rejects it with citations that stand"));
       report.clear_presumed_cause();
     }
     return;
@@ -233,7 +228,31 @@ void LetModelCount(const knowledge::Knowledge& knowledge, const v1::ConcludeRequ
   *report.mutable_presumed_cause() = report.suspects(0);
 }
 
+namespace {
+
+// "No fault found", where the model says so and nothing else is named.
+std::string NoFault(const Report& report) {
+  if (report.has_primary_cause() || report.has_presumed_cause()) return "";
+  for (const ModelVerdict& verdict : report.model_verdicts()) {
+    if (!verdict.label().empty() || verdict.outcome() != ModelVerdict::REJECTED ||
+        !verdict.objection().empty()) {
+      continue;
+    }
+    std::string headline =
+        absl::StrCat("No fault found; judged by the model ", verdict.model(),
+                     verdict.text().empty() ? "" : absl::StrCat(": ", verdict.text()));
+    if (!report.suspects().empty() && report.suspects(0).probability() >= kWorthNaming) {
+      absl::StrAppend(&headline, ". Not excluded: ", NameOf(report.suspects(0)));
+    }
+    return headline;
+  }
+  return "";
+}
+
+}  // namespace
+
 std::string HeadlineOfModel(const Report& report) {
+  if (std::string no_fault = NoFault(report); !no_fault.empty()) return no_fault;
   if (report.presumed_cause().judged_by().empty()) {
     for (const ModelVerdict& verdict : report.model_verdicts()) {
       if (report.has_primary_cause() || report.has_presumed_cause() || !verdict.label().empty() ||

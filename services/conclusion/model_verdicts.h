@@ -10,13 +10,12 @@ namespace galen::conclusion {
 // Lets what a language model judged count, in a report that holds the built-in reasoner's causes.
 // The rule who leads:
 //
-// 1. Where a defining fact proves the built-in reasoner's cause, that leads, whatever a model says.
-// 2. Where the built-in reasoner confirmed a cause otherwise, that leads too, unless the model
-//    rejects it and confirms another one, both with citations that stand: then nothing is
-//    confirmed, the model's cause is presumed and the other one is a suspect. Two that disagree
-//    convict nobody.
-// 3. Where nothing is confirmed, the cause that the model confirms is presumed. Where it confirms
-//    none and rejects what the built-in reasoner presumes, nothing is presumed.
+// 1. If the built-in reasoner confirmed a cause, that leads, whatever a model says: another
+// cause
+//    that the model confirms is told beside it, and that it disagrees is told too.
+// 2. If nothing is confirmed, the cause that the model confirms is presumed. If it confirms
+//    none and rejects what the built-in reasoner presumes, or finds no fault at all, nothing is
+//    presumed.
 //
 // So a model names causes and takes presumptions away; it convicts nobody, and nothing is repaired
 // on its word. A verdict that does not stand, or whose cause a fact excludes, counts for nothing.

@@ -38,7 +38,7 @@ const Investigation& Of(const State& state) { return state.round.investigation; 
 std::string TurnBatch(const State& state) { return absl::StrCat("turn-", Of(state).turns.size()); }
 
 // The calls of the last turn that this agent still has to answer.
-std::vector<int> Open(const State& state, Answerer answerer) {
+std::vector<int> Unanswered(const State& state, Answerer answerer) {
   std::vector<int> open;
   for (const int call : Of(state).unanswered) {
     if (AnswererOf(Of(state).turns.back().calls(call)) == answerer) open.push_back(call);
@@ -53,7 +53,7 @@ v1::DiagnosisEvent Answered(const State& state, Answerer answerer, Results& resu
   v1::Looked& looked = *event.mutable_looked();
   looked.set_turn(static_cast<int>(Of(state).turns.size()));
   int place = 0;
-  for (const int call : Open(state, answerer)) {
+  for (const int call : Unanswered(state, answerer)) {
     v1::Looked::Answer& answer = *looked.add_answers();
     answer.set_call(call);
     if (place < results.size()) {
@@ -66,7 +66,7 @@ v1::DiagnosisEvent Answered(const State& state, Answerer answerer, Results& resu
 }
 
 Decision AskAgent(const State& state, Effect::Kind kind, Answerer answerer) {
-  if (Open(state, answerer).empty()) return {};
+  if (Unanswered(state, answerer).empty()) return {};
   Effect effect = MakeEffect(state, kind, TurnBatch(state));
   if (!CallFailedForGood(state, effect.id)) return Call(state, std::move(effect), false);
   google::protobuf::RepeatedPtrField<v1::ToolResult> none;
@@ -95,15 +95,27 @@ Decision Carry(const State& state) {
   return decision;
 }
 
-// What the model is to hear once: a verdict that does not stand, or that the rules reject.
+// The model is told once that a verdict does not stand, or that the rules contradict it.
 bool IsContested(const State& state) {
   const v1::InvestigationTurn& turn = Of(state).turns.back();
   return std::any_of(turn.verdicts().begin(), turn.verdicts().end(), [&](const ModelVerdict& each) {
     if (!each.objection().empty()) return true;
     const Tracked* tracked = FindHypothesis(state, each.label());
-    return each.outcome() == ModelVerdict::CONFIRMED && tracked != nullptr &&
-           tracked->hypothesis.status() == v1::Hypothesis::REJECTED;
+    if (tracked == nullptr) return false;
+    const v1::Hypothesis::Status status = tracked->hypothesis.status();
+    return (each.outcome() == ModelVerdict::CONFIRMED && status == v1::Hypothesis::REJECTED) ||
+           (each.outcome() == ModelVerdict::REJECTED && status == v1::Hypothesis::CONFIRMED);
   });
+}
+
+// The first turn is Galen's own: what tells most of the texts is read before the model is asked, so
+// that it need not ask for that.
+Decision Open() {
+  Decision decision;
+  v1::Investigated& investigated = *decision.events.emplace_back().mutable_investigated();
+  investigated.set_turn(1);
+  investigated.add_calls()->mutable_read_lines();
+  return decision;
 }
 
 int Conclusions(const State& state) {
@@ -117,6 +129,7 @@ int Conclusions(const State& state) {
 Decision Investigate(const State& state) {
   const Investigation& own = Of(state);
   if (!own.open) return {};
+  if (own.turns.empty() && !own.ended) return Open();
   if (!own.turns.empty()) {
     if (!own.turns.back().calls().empty()) {
       if (Decision decision = Carry(state); !decision.empty()) return decision;
@@ -152,7 +165,7 @@ clients::Shared<summarization::v1::LookRequest> LookRequestOf(const State& state
   auto request = WithEvidence<summarization::v1::LookRequest>(state);
   // Here the logs are read.
   *request->mutable_incident() = state.incident;
-  for (const int call : Open(state, Answerer::kSummarization)) {
+  for (const int call : Unanswered(state, Answerer::kSummarization)) {
     *request->add_calls() = Of(state).turns.back().calls(call);
   }
   return request;
@@ -160,7 +173,7 @@ clients::Shared<summarization::v1::LookRequest> LookRequestOf(const State& state
 
 clients::Shared<planning::v1::ConsultRequest> ConsultRequestOf(const State& state) {
   auto request = WithEvidence<planning::v1::ConsultRequest>(state);
-  for (const int call : Open(state, Answerer::kPlanning)) {
+  for (const int call : Unanswered(state, Answerer::kPlanning)) {
     *request->add_calls() = Of(state).turns.back().calls(call);
   }
   return request;

@@ -33,6 +33,8 @@ constexpr std::size_t kMostBytes = 3600;  // of one answer
 constexpr int kMostPast = 5;
 constexpr std::size_t kMostPastText = 500;
 constexpr std::size_t kMostLeaves = 12;
+// How many times likelier than by chance, as a logarithm, words make a cause that is near to them.
+constexpr double kNear = 0.7;
 constexpr int kMostRules = 6;
 
 std::string Joined(const google::protobuf::RepeatedPtrField<std::string>& texts,
@@ -79,7 +81,13 @@ std::string Counsel::UnknownCheck(const EvidenceSet& evidence, const std::string
                       absl::StrJoin(ran, ", "));
 }
 
-ToolResult Counsel::ShowCheck(const EvidenceSet& evidence, const ToolCall::ShowCheck& call) const {
+ToolResult Counsel::ShowCheck(const EvidenceSet& evidence, const ToolCall::ShowCheck& given) const {
+  ToolCall::ShowCheck call = given;
+  // Results are shown by their ids, so an id names its check and node.
+  if (const std::size_t at = call.check().find('@'); at != std::string::npos) {
+    if (call.node().empty()) call.set_node(call.check().substr(at + 1));
+    call.mutable_check()->resize(at);
+  }
   ToolResult shown;
   std::size_t bytes = 0;
   bool found = false;
@@ -100,7 +108,10 @@ ToolResult Counsel::ShowCheck(const EvidenceSet& evidence, const ToolCall::ShowC
   return shown;
 }
 
-ToolResult Counsel::Compare(const EvidenceSet& evidence, const ToolCall::CompareNodes& call) const {
+ToolResult Counsel::Compare(const EvidenceSet& evidence,
+                            const ToolCall::CompareNodes& given) const {
+  ToolCall::CompareNodes call = given;
+  call.set_check(given.check().substr(0, given.check().find('@')));
   ToolResult shown;
   std::size_t bytes = 0;
   bool found = false;
@@ -109,8 +120,10 @@ ToolResult Counsel::Compare(const EvidenceSet& evidence, const ToolCall::Compare
     found = true;
     const std::vector<std::string> lines = reasoner::llm::LinesOfResult(result);
     for (std::size_t i = 0; i < lines.size(); ++i) {
-      const bool wanted =
-          i == 0 || call.finding().empty() || absl::StartsWith(lines[i], call.finding());
+      const bool wanted = i == 0 || call.finding().empty() ||
+                          absl::StartsWith(lines[i], call.finding()) ||
+                          (absl::StartsWith(lines[i], "not known: ") &&
+                           absl::StrContains(lines[i], call.finding()));
       if (!wanted) continue;
       if (!AddLine(result, static_cast<std::int64_t>(i) + 1, lines[i], bytes, shown)) {
         shown.set_text("More is not shown; name one finding.");
@@ -167,9 +180,16 @@ ToolResult Counsel::SearchTaxonomy(const std::string& query) const {
   const std::string words = CleanText(query, 2000);
   ToolResult shown;
   std::string text;
+  const std::shared_ptr<const reasoner::Likeness> likeness = leaves_->Of(words, "");
+  bool near = false;
   for (const std::string& leaf : leaves_->MostLike(words, kMostLeaves)) {
     const Label* const label = knowledge_.FindLabel(leaf);
+    const auto like = likeness->find(leaf);
+    near = near || (like != likeness->end() && like->second.weight >= kNear);
     absl::StrAppend(&text, text.empty() ? "" : "\n", label->label(), ": ", label->title());
+  }
+  if (!near && !text.empty()) {
+    text = absl::StrCat("Nothing is near to that; least far are\n", text);
   }
   shown.set_text(text.empty() ? "Nothing in the taxonomy is like that; read_taxonomy without a "
                                 "label lists the main categories."

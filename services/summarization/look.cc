@@ -3,15 +3,14 @@
 #include <re2/re2.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
-#include <system_error>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -19,13 +18,11 @@
 #include "common/base/re2_piece.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
-#include "common/host/bundle_files.h"
-#include "common/host/commands.h"
 #include "common/logs/line_text.h"
-#include "common/logs/reader.h"
 #include "common/logs/timestamp.h"
 #include "common/reasoner/llm/lines.h"
-#include "services/summarization/log_path.h"
+#include "services/summarization/artefacts.h"
+#include "services/summarization/telling.h"
 
 namespace galen::summarization {
 namespace {
@@ -43,28 +40,33 @@ constexpr int kMostMatches = 14;
 constexpr int kMostOfOne = 6;  // matches of one artefact when all are searched
 constexpr std::size_t kMostPattern = 200;
 constexpr std::int64_t kPatternMemory = 1 << 20;
-constexpr std::size_t kMostFiles = 4000;  // of one machine
-constexpr std::size_t kMostCommands = 400;
-constexpr std::size_t kMostYaml = std::size_t{4} << 20;
 constexpr std::size_t kMostUnbroken = 1 << 20;  // a longer line is read in pieces
+// Sizes of an overview.
+constexpr std::size_t kOverviewBytes = 2000;
+constexpr std::size_t kNamesBytes = 500;
+constexpr std::size_t kMostOverviewLine = 300;
+constexpr std::int64_t kSmall = 40;      // lines of a file that is shown whole
+constexpr std::int64_t kAlikeShown = 3;  // lines that differ in numbers alone
+constexpr std::size_t kMostTexts = 64;
 
-// Something that can be read: a text at hand, or a file that was resolved.
-struct Artefact {
-  std::string name;
-  std::string node;
-  std::string what;  // for the list
-  std::optional<std::vector<std::string>> lines;
-  std::string path;
-  bool listed = true;  // by its own line
-};
-
-// Gives each line its number, from 1. False ends the reading.
-using OnLine = std::function<bool(std::int64_t number, absl::string_view line)>;
+// "the same but for its numbers" as one text.
+std::string WithoutNumbers(absl::string_view line) {
+  std::string text;
+  for (const char c : line) {
+    const bool digit = absl::ascii_isdigit(static_cast<unsigned char>(c));
+    if (!digit) {
+      text += c;
+    } else if (text.empty() || text.back() != '#') {
+      text += '#';
+    }
+  }
+  return text;
+}
 
 class Library {
  public:
   Library(const v1::LookRequest& request, const Clock& clock, absl::Time deadline)
-      : request_(request), clock_(clock), read_until_(deadline - (deadline - clock.Now()) / 4) {
+      : request_(request), shelf_(request, clock, deadline - (deadline - clock.Now()) / 4) {
     const galen::v1::Incident& incident = request.incident();
     if (incident.has_start_time()) {
       time_.near = absl::FromUnixSeconds(incident.start_time().seconds());
@@ -73,171 +75,28 @@ class Library {
     }
   }
 
-  absl::Status Fill(absl::Span<const std::string> roots) {
-    const galen::v1::Incident& incident = request_.incident();
-    AddText(std::string(reasoner::llm::kReport), "", "the words of the report",
-            reasoner::llm::LinesOfText(incident.description()));
-    for (int i = 0; i < request_.evidence().feedback_size(); ++i) {
-      AddText(reasoner::llm::FeedbackName(i + 1), "", "said later",
-              reasoner::llm::LinesOfText(request_.evidence().feedback(i)));
-    }
-    std::string bundle;
-    if (!incident.bundle().empty()) {
-      GALEN_ASSIGN_OR_RETURN(bundle, ResolveBundle(incident.bundle(), roots));
-    }
-    std::set<std::string> names = {"description"};
-    for (const galen::v1::LogSource& log : incident.logs()) {
-      // As signals of it are called.
-      const std::string path = CleanText(log.path().empty() ? "log" : log.path(), 512);
-      std::string name = path;
-      for (int n = 2; !names.insert(name).second; ++n) name = absl::StrCat(path, "#", n);
-      if (!log.content().empty()) {
-        AddText(name, log.node(), "a log", reasoner::llm::LinesOfText(log.content()));
-        continue;
-      }
-      const absl::StatusOr<std::string> resolved = ResolveLog(log.path(), bundle, roots);
-      if (resolved.ok()) Add({name, log.node(), "a log", std::nullopt, *resolved, true});
-    }
-    if (!bundle.empty()) AddMachines(bundle);
-    for (const galen::v1::CheckResult& result : request_.evidence().results()) {
-      if (result.status() != galen::v1::CheckResult::PASS &&
-          result.status() != galen::v1::CheckResult::FAIL) {
-        continue;
-      }
-      AddText(result.id(), result.node(), "", reasoner::llm::LinesOfResult(result));
-      artefacts_.back().listed = false;
-    }
-    return absl::OkStatus();
-  }
+  absl::Status Fill(absl::Span<const std::string> roots) { return shelf_.Fill(roots); }
 
   ToolResult Answer(const ToolCall& call) {
     switch (call.call_case()) {
       case ToolCall::kListArtefacts:
         return List();
       case ToolCall::kReadLines:
-        return Read(call.read_lines());
+        return call.read_lines().artefact().empty() ? Overview() : Read(call.read_lines());
       default:
         return Search(call.search());
     }
   }
 
  private:
-  void Add(Artefact artefact) { artefacts_.push_back(std::move(artefact)); }
-  void AddText(std::string name, std::string node, std::string what,
-               std::vector<std::string> lines) {
-    Add({std::move(name), std::move(node), std::move(what), std::move(lines), "", true});
-  }
-
-  // What was captured of each machine: outputs of commands, and copies of files.
-  void AddMachines(const std::string& bundle) {
-    const absl::StatusOr<host::BundleFiles> files = host::BundleFiles::Open(bundle);
-    if (!files.ok()) return;
-    for (const std::string& node : NodesOfBundle(bundle)) {
-      for (const bool of_job : {false, true}) {
-        const std::string folder = absl::StrCat("nodes/", node, of_job ? "/job/" : "/");
-        const std::string owner = absl::StrCat(node, of_job ? " job: " : ": ");
-        AddCommands(*files, folder, owner, node);
-        AddFiles(*files, folder, owner, node);
-      }
-    }
-  }
-
-  void AddCommands(const host::BundleFiles& files, const std::string& folder,
-                   const std::string& owner, const std::string& node) {
-    const absl::StatusOr<std::string> listed =
-        files.Read(absl::StrCat(folder, "commands.yaml"), kMostYaml);
-    if (!listed.ok()) return;
-    const auto commands = host::ParseCommands(*listed, "commands.yaml");
-    if (!commands.ok()) return;
-    std::size_t count = 0;
-    for (const host::CapturedCommand& command : *commands) {
-      if (command.stdout_file.empty() || ++count > kMostCommands) continue;
-      const absl::StatusOr<std::string> path =
-          files.Resolve(absl::StrCat(folder, command.stdout_file));
-      if (!path.ok()) continue;
-      Add({CleanText(absl::StrCat(owner, absl::StrJoin(command.argv, " ")), 256),
-           node,
-           "",
-           {},
-           *path,
-           true});
-    }
-  }
-
-  void AddFiles(const host::BundleFiles& files, const std::string& folder, const std::string& owner,
-                const std::string& node) {
-    const absl::StatusOr<std::string> root = files.Resolve(absl::StrCat(folder, "rootfs"));
-    if (!root.ok()) return;
-    std::vector<std::string> paths;
-    std::error_code error;
-    for (std::filesystem::recursive_directory_iterator at(*root, error), end;
-         !error && at != end && paths.size() < kMostFiles; at.increment(error)) {
-      std::error_code ignored;
-      if (at->is_symlink(ignored) || !at->is_regular_file(ignored)) continue;
-      paths.push_back(at->path().string());
-    }
-    std::sort(paths.begin(), paths.end());
-    for (std::string& path : paths) {
-      Add({CleanText(absl::StrCat(owner, path.substr(root->size())), 256),
-           node,
-           "",
-           {},
-           std::move(path),
-           false});
-    }
-  }
-
-  const Artefact* Find(const std::string& name) const {
-    const auto found = std::find_if(artefacts_.begin(), artefacts_.end(),
-                                    [&](const Artefact& each) { return each.name == name; });
-    return found == artefacts_.end() ? nullptr : &*found;
-  }
-
-  bool OutOfTime() const { return clock_.Now() >= read_until_; }
-
-  // False when it cannot be read, or not to its end in time.
-  bool Each(const Artefact& artefact, const OnLine& on_line) const {
-    std::int64_t number = 0;
-    if (artefact.lines.has_value()) {
-      for (const std::string& line : *artefact.lines) {
-        if (!on_line(++number, line)) break;
-      }
-      return true;
-    }
-    absl::StatusOr<std::unique_ptr<logs::LogReader>> reader =
-        logs::LogReader::Open(artefact.path, {});
-    if (!reader.ok() || (*reader)->real_path() != artefact.path) return false;
-    std::string rest;
-    for (;;) {
-      if (OutOfTime()) return false;
-      const absl::StatusOr<absl::string_view> chunk = (*reader)->Next();
-      if (!chunk.ok()) return false;
-      if (chunk->empty()) break;
-      rest.append(chunk->data(), chunk->size());
-      std::size_t begin = 0;
-      for (std::size_t end = rest.find('\n'); end != std::string::npos;
-           end = rest.find('\n', begin)) {
-        if (!on_line(++number, absl::string_view(rest).substr(begin, end - begin))) return true;
-        begin = end + 1;
-      }
-      rest.erase(0, begin);
-      if (rest.size() > kMostUnbroken) {
-        if (!on_line(++number, rest)) return true;
-        rest.clear();
-      }
-    }
-    if (!rest.empty()) on_line(number + 1, rest);
-    return true;
-  }
-
   Citation LineOf(const Artefact& artefact, std::int64_t number, absl::string_view line,
-                  std::size_t match_end) const {
+                  std::size_t match_end, std::size_t most = kMostLine) const {
     Citation shown;
     shown.set_artefact(artefact.name);
     shown.set_line(number);
     shown.set_node(artefact.node);
-    std::string text = line.size() > kMostLine ? logs::Excerpt(line, match_end, kMostLine)
-                                               : CleanText(line, kMostLine);
+    std::string text =
+        line.size() > most ? logs::Excerpt(line, match_end, most) : CleanText(line, most);
     std::replace(text.begin(), text.end(), '\n', ' ');
     std::replace(text.begin(), text.end(), '\t', ' ');
     shown.set_quote(std::move(text));
@@ -258,7 +117,7 @@ class Library {
     ToolResult result;
     std::size_t bytes = 0;
     std::size_t left_out = 0;
-    for (const Artefact& each : artefacts_) {
+    for (const Artefact& each : shelf_.all()) {
       if (!each.listed) continue;
       std::string line = each.name;
       if (!each.what.empty()) absl::StrAppend(&line, "  (", each.what, ")");
@@ -274,7 +133,7 @@ class Library {
     }
     // Copies of files are many and small: where there are some is enough.
     std::set<std::string> owners;
-    for (const Artefact& each : artefacts_) {
+    for (const Artefact& each : shelf_.all()) {
       if (each.listed || each.path.empty()) continue;
       owners.insert(each.name.substr(0, each.name.find(": ") + 2));
     }
@@ -292,25 +151,135 @@ class Library {
     return result;
   }
 
+  // Files of a job that say how it was started; those of the system are many.
+  bool IsWorthAll(const Artefact& each) const {
+    if (each.path.empty()) return false;
+    if (!request_.incident().artefacts().empty()) return true;  // what was pasted, part by part
+    const std::size_t at = each.name.find(" job: /");
+    if (at == std::string::npos) return false;
+    const absl::string_view path = absl::string_view(each.name).substr(at + 6);
+    static constexpr absl::string_view kSystem[] = {"/proc/", "/sys/", "/dev/", "/etc/",
+                                                    "/run/",  "/usr/", "/var/", "/lib/"};
+    return std::none_of(std::begin(kSystem), std::end(kSystem),
+                        [&](absl::string_view folder) { return absl::StartsWith(path, folder); });
+  }
+
+  // The names of all artefacts in few words: those of one machine share a line.
+  void AddNames(ToolResult& result) const {
+    std::vector<std::string> lines;
+    std::map<std::string, std::size_t> by_node;
+    for (const Artefact& each : shelf_.all()) {
+      if (!each.listed && (each.path.empty() || !IsWorthAll(each))) continue;
+      if (each.log == Artefact::Log::kNone && !each.path.empty()) {
+        const std::size_t cut = each.name.find(": ");
+        const auto [place, is_new] = by_node.emplace(each.name.substr(0, cut), lines.size());
+        if (is_new) {
+          lines.push_back(each.name);
+        } else {
+          absl::StrAppend(&lines[place->second], " | ", each.name.substr(cut + 2));
+        }
+      } else {
+        lines.push_back(each.name);
+      }
+    }
+    std::size_t bytes = 0;
+    std::size_t left_out = 0;
+    for (std::string& line : lines) {
+      const std::size_t most = std::max<std::size_t>(kNamesBytes / lines.size(), 160);
+      if (bytes > kNamesBytes) {
+        ++left_out;
+        continue;
+      }
+      line = CleanText(line, most);
+      bytes += line.size();
+      AddPlain(std::move(line), result);
+    }
+    if (left_out > 0) {
+      AddPlain(absl::StrCat("and ", left_out, " more; list_artefacts shows them"), result);
+    }
+  }
+
+  ToolResult Overview() const {
+    ToolResult result;
+    AddNames(result);
+    std::map<std::string, std::set<std::int64_t>> messages;
+    for (const galen::v1::Signal& signal : request_.evidence().summary().signals()) {
+      messages[signal.source()].insert(signal.first_line());
+    }
+    std::vector<ReadText> texts;
+    std::vector<const Artefact*> read;
+    for (const Artefact& each : shelf_.all()) {
+      const bool log = each.log != Artefact::Log::kNone;
+      if (!log && !IsWorthAll(each)) continue;
+      if (texts.size() == kMostTexts || shelf_.OutOfTime()) break;
+      Telling telling(messages[each.name]);
+      shelf_.Each(each, [&](std::int64_t number, absl::string_view line) {
+        telling.Add(number, line);
+        return log || number <= kSmall;
+      });
+      if (!log && telling.lines() > kSmall) continue;
+      const ReadText::Kind kind =
+          each.log == Artefact::Log::kJob           ? ReadText::Kind::kJobLog
+          : each.log == Artefact::Log::kMachine     ? ReadText::Kind::kMachineLog
+          : request_.incident().artefacts().empty() ? ReadText::Kind::kFile
+                                                    : ReadText::Kind::kPasted;
+      texts.push_back({kind, std::move(telling)});
+      read.push_back(&each);
+    }
+    const auto before = [&](absl::string_view line) -> std::optional<absl::Duration> {
+      const auto stamp = logs::FindTimeStamp(line);
+      if (!stamp.has_value() || !time_.near.has_value()) return std::nullopt;
+      const auto time = logs::Resolve(*stamp, time_);
+      if (!time.has_value()) return std::nullopt;
+      return *time_.near - *time;
+    };
+    for (const Chosen& each : Choose(texts, kOverviewBytes, kMostOverviewLine, before)) {
+      *result.add_lines() =
+          LineOf(*read[each.text], each.line.number, each.line.text, 0, kMostOverviewLine);
+    }
+    return result;
+  }
+
   ToolResult Read(const ToolCall::ReadLines& call) const {
     ToolResult result;
-    const Artefact* const artefact = Find(call.artefact());
+    const Artefact* const artefact = shelf_.Find(call.artefact());
     if (artefact == nullptr) return NoSuch();
     const std::int64_t first = std::max<std::int64_t>(call.line(), 1);
     const int count = call.count() <= 0 ? kMostLines : std::min(call.count(), kMostLines);
     std::size_t bytes = 0;
     std::int64_t last = 0;
-    const bool whole = Each(*artefact, [&](std::int64_t number, absl::string_view line) {
+    std::int64_t alike = 0;  // lines like the last one that is shown
+    std::string shown;
+    std::string form;
+    bool more = false;
+    const bool whole = shelf_.Each(*artefact, [&](std::int64_t number, absl::string_view line) {
       last = number;
       if (number < first) return true;
-      if (number >= first + count || bytes > kMostBytes) return false;
+      std::string own = WithoutNumbers(line.substr(0, kMostLine));
+      const bool same = !result.lines().empty() && own == form;
+      if (same && (line == shown || alike + 1 >= kAlikeShown)) {
+        ++alike;
+        return true;
+      }
+      alike = same ? alike + 1 : 0;
+      if (result.lines_size() >= count || bytes > kMostBytes) {
+        more = true;
+        return false;
+      }
+      shown = std::string(line);
+      form = std::move(own);
       *result.add_lines() = LineOf(*artefact, number, line, 0);
       bytes += result.lines(result.lines_size() - 1).quote().size();
       return true;
     });
-    if (result.lines().empty()) {
-      result.set_text(whole ? absl::StrCat("It has ", last, " lines.")
-                            : "It cannot be read, or not in the time for it.");
+    if (!whole) {
+      result.set_text("It cannot be read, or not to its end in the time for it.");
+    } else if (result.lines().empty()) {
+      result.set_text(absl::StrCat("It has ", last, " lines."));
+    } else if (more) {
+      result.set_text(absl::StrCat("It goes on at line ", last, "."));
+    } else if (last > result.lines(result.lines_size() - 1).line()) {
+      result.set_text("The other lines to its end are like the last one.");
     }
     return result;
   }
@@ -332,15 +301,16 @@ class Library {
       return result;
     }
     const bool all = call.artefact().empty();
-    if (!all && Find(call.artefact()) == nullptr) return NoSuch();
+    if (!all && shelf_.Find(call.artefact()) == nullptr) return NoSuch();
     std::int64_t more = 0;
     bool in_time = true;
-    for (const Artefact& artefact : artefacts_) {
-      if (all ? !artefact.listed && !artefact.path.empty() : artefact.name != call.artefact()) {
+    for (const Artefact& artefact : shelf_.all()) {
+      if (all ? !artefact.listed && !artefact.path.empty()
+              : !Artefacts::IsCalled(artefact, call.artefact())) {
         continue;
       }
       int here = 0;
-      in_time &= Each(artefact, [&](std::int64_t number, absl::string_view line) {
+      in_time &= shelf_.Each(artefact, [&](std::int64_t number, absl::string_view line) {
         re2::StringPiece match;
         const re2::StringPiece text = Piece(line.substr(0, kMostUnbroken));
         if (!regex->Match(text, 0, text.size(), RE2::UNANCHORED, &match, 1)) return true;
@@ -353,7 +323,7 @@ class Library {
             LineOf(artefact, number, line, static_cast<std::size_t>(match.end() - text.begin()));
         return true;
       });
-      if (OutOfTime()) break;
+      if (shelf_.OutOfTime()) break;
     }
     std::vector<std::string> notes;
     if (result.lines().empty()) notes.emplace_back("No line matches.");
@@ -370,10 +340,8 @@ class Library {
   }
 
   const v1::LookRequest& request_;
-  const Clock& clock_;
-  const absl::Time read_until_;
+  Artefacts shelf_;
   logs::TimeContext time_;
-  std::vector<Artefact> artefacts_;
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "common/base/proto_time.h"
+#include "common/host/node_name.h"
 #include "common/reasoner/llm/lines.h"
 #include "common/reasoner/llm/section.h"
 
@@ -50,9 +51,9 @@ Shown::Shown(const v1::InvestigateQuestion& question, const host::Redactor* reda
   const galen::v1::Incident& incident = question.incident();
   const galen::v1::EvidenceSet& evidence = question.evidence();
   if (incident.has_start_time()) oldest_ = ToTime(incident.start_time()) - kBefore;
-  Add(std::string(kReport), LinesOfText(incident.description()), "");
+  Add(std::string(kReport), LinesOfText(incident.description(), kMostOfParagraph), "");
   for (int i = 0; i < evidence.feedback_size(); ++i) {
-    Add(FeedbackName(i + 1), LinesOfText(evidence.feedback(i)), "");
+    Add(FeedbackName(i + 1), LinesOfText(evidence.feedback(i), kMostOfParagraph), "");
   }
   for (const galen::v1::Signal& signal : evidence.summary().signals()) {
     const std::vector<std::string> lines = LinesOfText(signal.excerpt());
@@ -99,7 +100,7 @@ absl::StatusOr<galen::v1::Citation> Shown::Find(const std::string& artefact, std
                                                 absl::string_view quote) const {
   const auto lines = artefacts_.find(artefact);
   if (lines == artefacts_.end()) {
-    return absl::InvalidArgumentError("it cites an artefact of which nothing was shown");
+    return absl::InvalidArgumentError("it is of an artefact of which nothing was shown");
   }
   absl::ConsumeSuffix(&quote, "...");
   // The sections of a prompt hold entities in place of some characters.
@@ -122,12 +123,16 @@ absl::StatusOr<galen::v1::Citation> Shown::Find(const std::string& artefact, std
     if (near) several = false;
   }
   if (found == nullptr) {
-    return absl::InvalidArgumentError(
-        "it quotes what does not stand in the lines that were shown of that artefact");
+    if (forms[0].size() < kLeastQuote) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("it is shorter than ", kLeastQuote,
+                       " characters and not a whole line; quote more of the line"));
+    }
+    return absl::InvalidArgumentError("it is not in the lines that were shown of that artefact");
   }
   if (several && std::llabs(found->first - line) > kBeside) {
     return absl::InvalidArgumentError(
-        "what it quotes stands in several lines of that artefact, and not in the one it names");
+        "it is in several lines of that artefact, and not in the one that is named");
   }
   galen::v1::Citation citation;
   citation.set_artefact(artefact);
@@ -155,6 +160,32 @@ bool Shown::QuotesOnlyWhatStands(absl::string_view words) const {
     }
   }
   return true;
+}
+
+bool Shown::NamesMachine(const std::string& name) const {
+  // Any word of a sentence could be named; names of machines that nobody listed hold a digit.
+  if (!host::IsNodeName(name) || std::none_of(name.begin(), name.end(), [](char c) {
+        return absl::ascii_isdigit(static_cast<unsigned char>(c));
+      })) {
+    return false;
+  }
+  const auto is_part = [](char c) {
+    return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_';
+  };
+  const auto holds = [&](const std::string& text) {
+    for (std::size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) {
+      const std::size_t end = at + name.size();
+      if ((at == 0 || !is_part(text[at - 1])) && (end == text.size() || !is_part(text[end]))) {
+        return true;
+      }
+    }
+    return false;
+  };
+  return std::any_of(artefacts_.begin(), artefacts_.end(), [&](const auto& artefact) {
+    return std::any_of(artefact.second.begin(), artefact.second.end(), [&](const auto& line) {
+      return line.second.node == name || holds(line.second.text);
+    });
+  });
 }
 
 bool Shown::IsTooOld(const galen::v1::Citation& citation) const {

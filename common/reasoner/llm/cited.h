@@ -31,6 +31,9 @@ class Shown {
   // False when the words of a model put something between quotation marks that no shown line holds.
   bool QuotesOnlyWhatStands(absl::string_view words) const;
 
+  // A line that was shown is of a machine of that name, or names it.
+  bool NamesMachine(const std::string& name) const;
+
   // Dated before the incident, as far as both are known: a day is left for what leads to it.
   bool IsTooOld(const galen::v1::Citation& citation) const;
 

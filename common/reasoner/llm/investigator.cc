@@ -13,10 +13,11 @@
 #include "common/base/lent_evidence.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/host/node_name.h"
 #include "common/reasoner/llm/contradiction.h"
 #include "common/reasoner/llm/lines.h"
-#include "common/reasoner/llm/prompt.h"
 #include "common/reasoner/llm/section.h"
+#include "common/reasoner/llm/transcript_text.h"
 #include "common/spending/spending.h"
 
 namespace galen::reasoner::llm {
@@ -103,7 +104,6 @@ struct Investigator::Look {
   std::vector<Verdict> ranked;              // by what was known before the first turn
   std::string model;
   TextSizes sizes = kLongForm;
-  int context = 0;
 };
 
 const LikenessIndex& Investigator::leaves() const {
@@ -152,14 +152,46 @@ bool Investigator::Bears(const Citation& citation, const Label& label, const Loo
   return like != alike->end() && like->second.weight >= kBears;
 }
 
-// Fills in what stands of the verdict; what does not is said without a word of the model.
-std::string Investigator::Objection(const Opinion& opinion, const Look& look,
-                                    ModelVerdict& verdict) const {
-  if (!opinion.node.empty() && !look.nodes.contains(opinion.node)) {
-    return "it names a machine that is not one of the incident";
+// A machine counts where it belongs to the case or is named in it, and something that is cited is
+// of it; any other is left out, with its device. The verdict itself does not hang on it.
+void Investigator::SetPlaces(const Opinion& opinion, const Look& look,
+                             ModelVerdict& verdict) const {
+  const auto concerns = [&](const Citation& cited, const std::string& node) {
+    if (cited.node().empty() || cited.node() == node || cited.node() == host::kReportedMachine ||
+        absl::StrContains(cited.quote(), node)) {
+      return true;
+    }
+    // A finding of several machines is cited of one.
+    const std::string check = CheckOf(cited.artefact());
+    const auto& results = look.question.evidence().results();
+    return !check.empty() && std::any_of(results.begin(), results.end(), [&](const auto& each) {
+      return each.check() == check && each.node() == node &&
+             each.status() == galen::v1::CheckResult::FAIL;
+    });
+  };
+  const bool paired = opinion.devices.size() == opinion.nodes.size();
+  std::vector<std::string> nodes;
+  std::vector<std::string> devices;
+  for (std::size_t i = 0; i < opinion.nodes.size(); ++i) {
+    const std::string& node = opinion.nodes[i];
+    if (!look.nodes.contains(node) && !look.shown.NamesMachine(node)) continue;
+    const auto& cited = verdict.citations();
+    const bool there =
+        cited.empty() || std::any_of(cited.begin(), cited.end(),
+                                     [&](const Citation& each) { return concerns(each, node); });
+    if (!there) continue;
+    nodes.push_back(node);
+    if (paired) devices.push_back(opinion.devices[i]);
   }
-  verdict.set_node(opinion.node);
-  if (!opinion.node.empty()) verdict.set_device(opinion.device);
+  if (!paired && nodes.size() == opinion.nodes.size()) devices = opinion.devices;
+  verdict.set_node(absl::StrJoin(nodes, ", "));
+  verdict.set_device(absl::StrJoin(devices, ", "));
+}
+
+// Adds the citations and places that stand, and tells what does not, without a word of the model.
+// `weak`: it rejects a cause by nothing that bears on it, so it is an opinion only.
+std::string Investigator::Objection(const Opinion& opinion, const Look& look, ModelVerdict& verdict,
+                                    bool& weak) const {
   std::string wrong;
   for (std::size_t i = 0; i < opinion.quotes.size(); ++i) {
     const Opinion::Quote& quote = opinion.quotes[i];
@@ -168,31 +200,33 @@ std::string Investigator::Objection(const Opinion& opinion, const Look& look,
       found = absl::InvalidArgumentError("it is dated more than a day before the incident");
     }
     if (!found.ok()) {
-      if (wrong.empty()) wrong = absl::StrCat("citation ", i + 1, ": ", found.status().message());
+      if (!wrong.empty()) continue;
+      // By the number alone: an objection holds no word of the model.
+      wrong = absl::StrCat("its quote ", i + 1, ", of line ", quote.line, ": ",
+                           found.status().message());
       continue;
     }
     *verdict.add_citations() = *std::move(found);
   }
+  SetPlaces(opinion, look, verdict);
   if (!wrong.empty()) return wrong;
   if (opinion.outcome == ModelVerdict::OPEN) return "";
-  if (verdict.citations().empty()) return "it cites nothing";
-  if (!opinion.node.empty()) {
-    const bool there = std::any_of(verdict.citations().begin(), verdict.citations().end(),
-                                   [&](const Citation& each) {
-                                     return each.node().empty() || each.node() == opinion.node ||
-                                            absl::StrContains(each.quote(), opinion.node);
-                                   });
-    if (!there) return "nothing that it cites is of the machine that it names";
+  const bool rejects = opinion.outcome == ModelVerdict::REJECTED;
+  if (verdict.citations().empty()) {
+    weak = rejects && !opinion.label.empty();
+    return weak ? "" : "it cites nothing";
   }
   if (opinion.label.empty()) return "";
   const Label& label = *knowledge_.FindLabel(opinion.label);
   const bool bears = std::any_of(verdict.citations().begin(), verdict.citations().end(),
                                  [&](const Citation& each) { return Bears(each, label, look); });
   if (!bears) {
-    return "nothing that it cites bears on that cause: neither a check or a message of it, nor "
-           "words like those that tell of it";
+    weak = rejects;
+    return weak ? ""
+                : "nothing that it cites bears on that cause: neither a check or a message of it, "
+                  "nor words like those that tell of it";
   }
-  if (opinion.outcome == ModelVerdict::CONFIRMED) {
+  if (!rejects) {
     const auto known = look.by_label.find(opinion.label);
     const std::string fact =
         known == look.by_label.end()
@@ -203,14 +237,17 @@ std::string Investigator::Objection(const Opinion& opinion, const Look& look,
   return "";
 }
 
-ModelVerdict Investigator::VerdictOf(const Opinion& opinion, const Look& look) const {
+std::optional<ModelVerdict> Investigator::VerdictOf(const Opinion& opinion,
+                                                    const Look& look) const {
   ModelVerdict verdict;
   verdict.set_label(opinion.label);
   verdict.set_outcome(opinion.outcome);
   // Its words are shown to people only where they quote nothing that they could not look up.
   if (look.shown.QuotesOnlyWhatStands(opinion.text)) verdict.set_text(opinion.text);
   verdict.set_model(look.model);
-  verdict.set_objection(Objection(opinion, look, verdict));
+  bool weak = false;
+  verdict.set_objection(Objection(opinion, look, verdict, weak));
+  if (weak) return std::nullopt;
   verdict.set_probability(ProbabilityOf(opinion.label, look));
   return verdict;
 }
@@ -221,7 +258,9 @@ absl::Status Investigator::CheckLabels(const Turn& turn) const {
   for (const Opinion& opinion : turn.opinions) {
     if (opinion.label.empty()) continue;
     if (!named.insert(opinion.label).second) {
-      return absl::InvalidArgumentError("one label has two verdicts");
+      return absl::InvalidArgumentError(
+          absl::StrCat("\"", CleanText(opinion.label, 80),
+                       "\" has two verdicts; give one, with all of its machines in \"nodes\""));
     }
     const Label* const label = knowledge_.FindLabel(opinion.label);
     if (label != nullptr && knowledge::IsLeaf(*label)) continue;
@@ -260,102 +299,17 @@ std::string Investigator::RefusalOf(const ToolCall& call, const Look& look) cons
   return "";
 }
 
-std::vector<galen::llm::Message> Investigator::MessagesOf(const Look& look, bool tools,
-                                                          int most_turns) const {
-  using Role = galen::llm::Message::Role;
-  const auto& transcript = look.question.transcript();
-  const auto build = [&](int elided) {
-    std::vector<galen::llm::Message> messages;
-    const auto say = [&](Role role, std::string text) {
-      messages.push_back({role, std::move(text), {}, ""});
-    };
-    for (int i = 0; i < transcript.size(); ++i) {
-      const InvestigationTurn& turn = transcript[i];
-      const int number = i + 1;
-      if (tools) {
-        messages.push_back({Role::kAssistant, "", UsesOf(turn, number), ""});
-      } else {
-        say(Role::kAssistant, Dump(JsonOf(turn)));
-      }
-      std::string text;
-      for (int c = 0; c < turn.calls_size(); ++c) {
-        const ToolCall& call = turn.calls(c);
-        galen::v1::ToolResult result =
-            c < turn.results_size() ? turn.results(c) : galen::v1::ToolResult();
-        if (!call.refused().empty()) {
-          result.set_text(call.refused());
-        } else if (call.has_run_checks()) {
-          result = ResultOfChecks(look.question.evidence(), call.run_checks());
-        }
-        const std::string told =
-            i < elided ? "It was shown before, and is left out here for want of room.\n"
-                       : ResultText(result, look.sizes);
-        if (tools) {
-          messages.push_back({Role::kTool, told, {}, UseId(number, c + 1)});
-        } else {
-          absl::StrAppend(&text, "Result ", c + 1, ", ", Escape(DescribeCall(call)), ":\n", told);
-        }
-      }
-      if (turn.calls().empty()) {
-        std::string objections;
-        for (const ModelVerdict& verdict : turn.verdicts()) {
-          std::string wrong = verdict.objection();
-          const auto known = look.by_label.find(verdict.label());
-          if (wrong.empty() && verdict.outcome() == ModelVerdict::CONFIRMED &&
-              known != look.by_label.end() && known->second.outcome() == Verdict::REJECTED) {
-            wrong = "the built-in reasoner rejects it";
-            for (const galen::v1::Reason& reason : known->second.reasons()) {
-              if (reason.direction() == galen::v1::Reason::OPPOSES) {
-                absl::StrAppend(&wrong, "; ", reason.text());
-                break;
-              }
-            }
-          }
-          if (wrong.empty()) continue;
-          absl::StrAppend(
-              &objections,
-              Section(TextKind::kPlain,
-                      {{"on", verdict.label().empty() ? "the cause in words" : verdict.label()}},
-                      wrong, 400));
-        }
-        if (tools) messages.push_back({Role::kTool, "Read.", {}, UseId(number, 1)});
-        if (const auto* again = knowledge_.FindPrompt("investigate_again"); again != nullptr) {
-          absl::StrAppend(&text, Fill(again->text(), {{"objections", objections}}));
-        }
-      }
-      if (number == transcript.size() && number + 1 >= most_turns) {
-        if (const auto* last = knowledge_.FindPrompt("investigate_last"); last != nullptr) {
-          absl::StrAppend(&text, last->text());
-        }
-      }
-      if (!text.empty()) say(Role::kUser, std::move(text));
-    }
-    return messages;
-  };
-  const auto tokens = [](const std::vector<galen::llm::Message>& messages) {
-    std::int64_t sum = 0;
-    for (const galen::llm::Message& message : messages) {
-      sum += spending::EstimateTokens(message.content);
-    }
-    return sum;
-  };
-  // The oldest results go first.
-  for (int elided = 0;; ++elided) {
-    std::vector<galen::llm::Message> messages = build(elided);
-    if (elided >= transcript.size() || tokens(messages) <= look.context) return messages;
-  }
-}
-
 // What was looked at since the last turn, as steps of the reasoning.
 void Investigator::AddSteps(const Look& look, Reasoned& reasoned) const {
   const auto& transcript = look.question.transcript();
-  if (transcript.empty()) return;
+  const int number = TurnsTaken(look.question);
+  if (number == 0) return;
   const InvestigationTurn& turn = transcript[transcript.size() - 1];
   for (int i = 0; i < turn.calls_size(); ++i) {
     galen::v1::ReasoningStep& step = *reasoned.add_steps();
     const int round = look.question.evidence().feedback_size() + 1;
-    step.set_id(absl::StrCat("look/", round > 1 ? absl::StrCat("round-", round, "/") : "",
-                             transcript.size(), "/", i + 1));
+    step.set_id(absl::StrCat("look/", round > 1 ? absl::StrCat("round-", round, "/") : "", number,
+                             "/", i + 1));
     step.set_kind(galen::v1::ReasoningStep::VERIFICATION);
     const int lines = i < turn.results_size() ? turn.results(i).lines_size() : 0;
     step.set_text(absl::StrCat(DescribeCall(turn.calls(i)), ": ",
@@ -408,12 +362,13 @@ absl::StatusOr<v1::InvestigateAnswer> Investigator::Take(const v1::InvestigateQu
 
   const knowledge::v1::Prompt* const prompt = knowledge_.FindPrompt(kQuestion);
   const int most_turns = prompt == nullptr ? 0 : prompt->most();
-  const bool last = question.transcript_size() + 1 >= most_turns || Conclusions(question) > 1;
+  const bool last = TurnsTaken(question) + 1 >= most_turns || Conclusions(question) > 1;
   Asker::Question asked;
   asked.name = kQuestion;
-  asked.case_text = CaseOf(question, look.fresh, look.sizes);
-  asked.slots["checks"] = ChecksText(knowledge_, question, look.fresh, look.sizes);
-  asked.slots["causes"] = CausesText(knowledge_, look.ranked, look.sizes);
+  const Told told{knowledge_, question, look.fresh, look.ranked, look.sizes};
+  asked.case_text = CaseOf(told, [&](const Citation& line) { return look.shown.IsTooOld(line); });
+  asked.slots["checks"] = ChecksText(told);
+  asked.slots["causes"] = CausesText(told);
   asked.slots["history"] = PastText(knowledge_, past, look.sizes);
   asked.slots["draft"] = Section(TextKind::kPlain, {{"name", "draft"}}, Dump(EmptyTurn()), 1000);
   asked.spending = question.spending();
@@ -421,9 +376,10 @@ absl::StatusOr<v1::InvestigateAnswer> Investigator::Take(const v1::InvestigateQu
                            spending::EstimateTokens(asked.slots["checks"]) +
                            spending::EstimateTokens(asked.slots["causes"]) +
                            spending::EstimateTokens(asked.slots["history"]) + 1500;
-  look.context = static_cast<int>(settings.context * kShareOfRoom) - settings.max_tokens -
-                 static_cast<int>(own);
-  asked.turns = MessagesOf(look, settings.tools, most_turns);
+  const int room = static_cast<int>(settings.context * kShareOfRoom) - settings.max_tokens -
+                   static_cast<int>(own);
+  asked.turns = TranscriptMessages(knowledge_, question, look.by_label, look.sizes,
+                                   {settings.tools, most_turns, room});
   if (settings.tools) {
     asked.tools = TurnTools(last);
     asked.from_tools = TurnOfTools;
@@ -452,7 +408,9 @@ absl::StatusOr<v1::InvestigateAnswer> Investigator::Take(const v1::InvestigateQu
       *answer.add_calls() = std::move(call);
     }
     for (const Opinion& opinion : taken->opinions) {
-      *answer.add_verdicts() = VerdictOf(opinion, look);
+      if (auto verdict = VerdictOf(opinion, look); verdict.has_value()) {
+        *answer.add_verdicts() = *std::move(verdict);
+      }
     }
     if (look.shown.QuotesOnlyWhatStands(taken->explanation)) {
       answer.set_explanation(taken->explanation);

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -34,15 +35,16 @@ class Investigator {
  private:
   struct Look;  // what one turn looks at
 
-  galen::v1::ModelVerdict VerdictOf(const Opinion& opinion, const Look& look) const;
-  std::string Objection(const Opinion& opinion, const Look& look,
-                        galen::v1::ModelVerdict& verdict) const;
+  // None: a rejection that nothing speaks for, which is left out.
+  std::optional<galen::v1::ModelVerdict> VerdictOf(const Opinion& opinion, const Look& look) const;
+  std::string Objection(const Opinion& opinion, const Look& look, galen::v1::ModelVerdict& verdict,
+                        bool& weak) const;
+  void SetPlaces(const Opinion& opinion, const Look& look, galen::v1::ModelVerdict& verdict) const;
   bool Bears(const galen::v1::Citation& citation, const knowledge::v1::Label& label,
              const Look& look) const;
   double ProbabilityOf(const std::string& label, const Look& look) const;
   std::string RefusalOf(const galen::v1::ToolCall& call, const Look& look) const;
   absl::Status CheckLabels(const Turn& turn) const;
-  std::vector<galen::llm::Message> MessagesOf(const Look& look, bool tools, int most_turns) const;
   void AddSteps(const Look& look, galen::v1::Reasoned& reasoned) const;
   const LikenessIndex& leaves() const;
 

@@ -19,14 +19,19 @@ std::string FeedbackName(int number);
 // The most of a line that is shown.
 inline constexpr std::size_t kMostLine = 400;
 
-// The lines of a text, cleaned and cut; the first one has number 1.
-std::vector<std::string> LinesOfText(absl::string_view text);
+// The same of the words of a person, who writes a paragraph in one line.
+inline constexpr std::size_t kMostOfParagraph = 2000;
 
-// A check result: what it says, its findings with the abnormal ones first, and its raw excerpt.
+// The lines of a text, cleaned and cut; the first one has number 1.
+std::vector<std::string> LinesOfText(absl::string_view text, std::size_t most_line = kMostLine);
+
+// A check result: what it says, its findings, and its raw excerpt. The abnormal findings come
+// first, then those that differ between devices; devices of which the same is true share a line,
+// and what is not known is one line.
 std::vector<std::string> LinesOfResult(const galen::v1::CheckResult& result);
 
-// "links_inactive 12 (expected 0), abnormal, of gpu:1".
-std::string FindingText(const galen::v1::Finding& finding);
+// "n1, n2" as its names.
+std::vector<std::string> NamesByComma(absl::string_view text);
 
 }  // namespace galen::reasoner::llm
 

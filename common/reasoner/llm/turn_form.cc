@@ -9,6 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "common/base/status_macros.h"
 #include "common/reasoner/llm/forms.h"
+#include "common/reasoner/llm/lines.h"
 #include "common/reasoner/llm/schema.h"
 
 namespace galen::reasoner::llm {
@@ -28,6 +29,8 @@ constexpr std::size_t kMostRationale = 240;
 constexpr std::size_t kMostSteps = 4;
 constexpr std::size_t kMostStep = 200;
 constexpr std::size_t kMostChecks = 4;  // of one call
+constexpr std::size_t kMostPlaces = 8;  // machines of a verdict, and devices
+constexpr char kNoFault[] = "no_fault";
 
 // A tool by the arguments it takes: of what, of which node, with which text, from which line.
 struct ToolSpec {
@@ -70,9 +73,9 @@ Json VerdictsSchema() {
   return ListOf(Object({{"label", TextSchema(kMostNamed)},
                         {"citations", QuotesSchema()},
                         {"reason", TextSchema(kMostOpinion)},
-                        {"verdict", OneOf({"confirm", "reject", "open"})},
-                        {"node", TextSchema(kMostNamed)},
-                        {"device", TextSchema(kMostNamed)}}),
+                        {"verdict", OneOf({"confirm", "reject", "open", kNoFault})},
+                        {"nodes", ListOf(TextSchema(kMostNamed), kMostPlaces)},
+                        {"devices", ListOf(TextSchema(kMostNamed), kMostPlaces)}}),
                 kMostVerdicts);
 }
 
@@ -172,16 +175,34 @@ Json JsonOf(const ToolCall& call) {
   }
 }
 
+// Names in a list, or in one text.
+absl::StatusOr<std::vector<std::string>> PlacesOf(const Json& json, const char* list,
+                                                  const char* single) {
+  std::vector<std::string> names;
+  if (json.contains(list)) {
+    GALEN_ASSIGN_OR_RETURN(names, TextsOf(json, list, kMostNamed, kMostPlaces));
+  }
+  GALEN_ASSIGN_OR_RETURN(const std::string one, TextOf(json, single, kMostNamed, true));
+  names.push_back(one);
+  return NamesByComma(absl::StrJoin(names, ","));
+}
+
 absl::StatusOr<Opinion> OpinionOf(const Json& json) {
   Opinion opinion;
   GALEN_ASSIGN_OR_RETURN(opinion.label, TextOf(json, "label", kMostNamed));
   GALEN_ASSIGN_OR_RETURN(const std::string verdict,
-                         ChoiceOf(json, "verdict", {"confirm", "reject", "open"}));
-  opinion.outcome = verdict == "confirm"  ? ModelVerdict::CONFIRMED
-                    : verdict == "reject" ? ModelVerdict::REJECTED
-                                          : ModelVerdict::OPEN;
-  GALEN_ASSIGN_OR_RETURN(opinion.node, TextOf(json, "node", kMostNamed, true));
-  GALEN_ASSIGN_OR_RETURN(opinion.device, TextOf(json, "device", kMostNamed, true));
+                         ChoiceOf(json, "verdict", {"confirm", "reject", "open", kNoFault}));
+  opinion.outcome = verdict == "confirm" ? ModelVerdict::CONFIRMED
+                    : verdict == "open"  ? ModelVerdict::OPEN
+                                         : ModelVerdict::REJECTED;
+  if (verdict == kNoFault && !opinion.label.empty()) {
+    return absl::InvalidArgumentError("\"no_fault\" has no label: it says that nothing is broken");
+  }
+  if (verdict == "reject" && opinion.label.empty()) {
+    return absl::InvalidArgumentError("\"reject\" needs the \"label\" that it rejects");
+  }
+  GALEN_ASSIGN_OR_RETURN(opinion.nodes, PlacesOf(json, "nodes", "node"));
+  GALEN_ASSIGN_OR_RETURN(opinion.devices, PlacesOf(json, "devices", "device"));
   GALEN_ASSIGN_OR_RETURN(opinion.text, TextOf(json, "reason", kMostOpinion));
   GALEN_ASSIGN_OR_RETURN(const std::vector<Json> quotes,
                          ObjectsOf(json, "citations", kMostCitations));
@@ -326,14 +347,20 @@ Json JsonOf(const galen::v1::InvestigationTurn& turn) {
       citations.push_back(
           Json{{"of", each.artefact()}, {"line", each.line()}, {"quote", each.quote()}});
     }
-    json["verdicts"].push_back({{"label", verdict.label()},
-                                {"citations", std::move(citations)},
-                                {"reason", verdict.text()},
-                                {"verdict", verdict.outcome() == ModelVerdict::CONFIRMED ? "confirm"
-                                            : verdict.outcome() == ModelVerdict::REJECTED ? "reject"
-                                                                                          : "open"},
-                                {"node", verdict.node()},
-                                {"device", verdict.device()}});
+    const char* said = "open";
+    if (verdict.outcome() == ModelVerdict::CONFIRMED) said = "confirm";
+    if (verdict.outcome() == ModelVerdict::REJECTED) {
+      said = verdict.label().empty() ? kNoFault : "reject";
+    }
+    Json one = {{"label", verdict.label()},
+                {"citations", std::move(citations)},
+                {"reason", verdict.text()},
+                {"verdict", said},
+                {"nodes", NamesByComma(verdict.node())},
+                {"devices", NamesByComma(verdict.device())}};
+    // The model is to see that this differs from the verdict that it wrote.
+    if (!verdict.objection().empty()) one["left_out"] = "what did not stand of it";
+    json["verdicts"].push_back(std::move(one));
   }
   json["explanation"] = turn.explanation();
   return json;

@@ -38,10 +38,10 @@ struct Opinion {
     std::int64_t line = 0;
     std::string text;
   };
-  std::string label;
+  std::string label;  // "" and REJECTED: nothing is broken
   galen::v1::ModelVerdict::Outcome outcome = galen::v1::ModelVerdict::OUTCOME_UNSPECIFIED;
-  std::string node;
-  std::string device;
+  std::vector<std::string> nodes;
+  std::vector<std::string> devices;
   std::string text;
   std::vector<Quote> quotes;
 };

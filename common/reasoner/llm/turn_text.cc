@@ -6,10 +6,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "common/base/text.h"
-#include "common/reasoner/entry.h"
 #include "common/reasoner/evidence_view.h"
 #include "common/reasoner/llm/lines.h"
 #include "common/reasoner/llm/section.h"
@@ -26,7 +24,10 @@ constexpr std::size_t kMostNodes = 12;
 constexpr std::size_t kMostNames = 90;
 constexpr std::size_t kFeedbackBytes = 1500;
 constexpr int kMostFeedback = 3;
-constexpr std::size_t kPastBytes = 420;
+constexpr std::size_t kSummaryBytes = 500;
+constexpr std::size_t kMostCutOut = 12;
+constexpr std::size_t kMostSilent = 12;
+constexpr std::size_t kLabelsOfMessage = 1;
 constexpr std::size_t kSection = 16 * 1024;
 constexpr std::size_t kMostOfRun = 12;  // lines of one result of a check that the model had run
 
@@ -106,15 +107,242 @@ TextKind KindOf(const std::string& artefact) {
   return absl::StrContains(artefact, "@") ? TextKind::kFormula : TextKind::kLog;
 }
 
+// Findings that rules of a cause use, by check.
+using Asked = std::map<absl::string_view, std::set<absl::string_view>>;
+
+void AddAsked(const knowledge::v1::Rule& rule, Asked& asked) {
+  asked[rule.check()].insert(rule.finding());
+  for (const knowledge::v1::Rule& each : rule.with()) AddAsked(each, asked);
+}
+
+Asked AskedBy(const Told& told) {
+  Asked asked;
+  for (std::size_t i = 0; i < ListedCauses(told); ++i) {
+    const knowledge::v1::Label* const label = told.knowledge.FindLabel(told.ranked[i].label());
+    if (label == nullptr) continue;
+    for (const auto* rules : {&label->confirm(), &label->refute()}) {
+      for (const knowledge::v1::Rule& rule : *rules) AddAsked(rule, asked);
+    }
+  }
+  return asked;
+}
+
+// "lines 7-12 of issue.md: output of nvidia-smi, of n1".
+std::string CutOut(const galen::v1::Incident& incident) {
+  std::vector<std::string> parts;
+  for (const galen::v1::Artefact& part : incident.artefacts()) {
+    if (parts.size() == kMostCutOut) break;
+    parts.push_back(absl::StrCat(
+        "lines ", part.first_line(), "-", part.last_line(), " of ", CleanText(part.source(), 60),
+        ": ", CleanText(part.title().empty() ? part.kind() : part.title(), 80),
+        part.node().empty() ? "" : absl::StrCat(", of ", CleanText(part.node(), 60))));
+  }
+  if (static_cast<std::size_t>(incident.artefacts_size()) > parts.size()) {
+    parts.push_back(absl::StrCat(
+        "and ", static_cast<std::size_t>(incident.artefacts_size()) - parts.size(), " more"));
+  }
+  return absl::StrJoin(parts, "\n");
+}
+
+// Lines by artefact, each behind its number. `counts_gaps`: lines that are missing between two are
+// counted, as of a text that was read; else each line was searched for.
+std::string LinesText(const galen::v1::ToolResult& result, bool counts_gaps, std::size_t most,
+                      const std::function<bool(const galen::v1::Citation&)>& is_old) {
+  std::string text;
+  std::size_t bytes = 0;
+  std::size_t left_out = 0;
+  for (int i = 0; i < result.lines_size();) {
+    const galen::v1::Citation& first = result.lines(i);
+    const bool old = is_old(first);
+    std::string lines;
+    std::int64_t last = 0;
+    for (; i < result.lines_size() && result.lines(i).artefact() == first.artefact() &&
+           is_old(result.lines(i)) == old;
+         ++i) {
+      const galen::v1::Citation& line = result.lines(i);
+      std::string one =
+          line.artefact().empty() ? line.quote() : absl::StrCat(line.line(), ": ", line.quote());
+      if (left_out > 0 || (bytes + one.size() > most && bytes > 0)) {
+        ++left_out;
+        continue;
+      }
+      if (const std::int64_t gap = line.line() - last - 1; counts_gaps && last > 0 && gap > 0) {
+        absl::StrAppend(&lines, "\n[", gap, gap == 1 ? " line]" : " lines]");
+      }
+      last = line.line();
+      bytes += one.size();
+      absl::StrAppend(&lines, lines.empty() ? "" : "\n", one);
+    }
+    if (lines.empty()) continue;
+    Attributes attributes;
+    if (!first.artefact().empty()) attributes.emplace_back("of", first.artefact());
+    if (!first.node().empty()) attributes.emplace_back("node", first.node());
+    if (old) attributes.emplace_back("older", "more than a day before the incident");
+    absl::StrAppend(&text, Section(KindOf(first.artefact()), attributes, lines, kSection));
+  }
+  std::string said = result.text();
+  if (left_out > 0) {
+    absl::StrAppend(&said, said.empty() ? "" : " ", left_out,
+                    " lines are left out, as there is not enough room.");
+  }
+  if (!said.empty()) absl::StrAppend(&text, Section(TextKind::kRule, {}, said, most));
+  return text.empty() ? Section(TextKind::kRule, {}, "Nothing.", kName) : text;
+}
+
+std::string LabelsOf(const Signal& signal) {
+  std::vector<std::string> labels(signal.labels().begin(), signal.labels().end());
+  labels.resize(std::min(labels.size(), kLabelsOfMessage));
+  return absl::StrJoin(labels, ", ");
+}
+
+// The most telling lines of the texts, and the known messages in them with their causes.
+std::string MessagesAndTexts(const Told& told,
+                             const std::function<bool(const galen::v1::Citation&)>& is_old) {
+  std::string text;
+  std::set<std::pair<std::string, std::int64_t>> stands;
+  if (const galen::v1::ToolResult* const opening = OpeningOf(told.question); opening != nullptr) {
+    absl::StrAppend(&text, LinesText(*opening, true, told.sizes.opening, is_old));
+    for (const galen::v1::Citation& line : opening->lines()) {
+      stands.insert({line.artefact(), line.line()});
+    }
+  }
+  std::vector<std::string> known;
+  for (const Signal* signal : Strongest(told.question.evidence().summary(), told.sizes.messages)) {
+    const bool of_report = signal->source() == "description";
+    const std::string source = of_report ? std::string(kReport) : signal->source();
+    if (of_report || stands.contains({source, signal->first_line()})) {
+      known.push_back(
+          absl::StrCat(CleanText(source, 120), " ", signal->first_line(), ": ", LabelsOf(*signal),
+                       signal->count() > 1 ? absl::StrCat(" (", signal->count(), " times)") : ""));
+      continue;
+    }
+    Attributes attributes = {{"of", source}};
+    if (!signal->node().empty()) attributes.emplace_back("node", signal->node());
+    if (signal->count() > 1) attributes.emplace_back("times", absl::StrCat(signal->count()));
+    if (!signal->labels().empty()) attributes.emplace_back("tells", LabelsOf(*signal));
+    absl::StrAppend(&text,
+                    Section(TextKind::kLog, attributes,
+                            absl::StrCat(signal->first_line(), ": ", signal->excerpt()), kMessage));
+  }
+  if (!known.empty()) {
+    absl::StrAppend(&text, Section(TextKind::kCode, {{"name", "known messages in these lines"}},
+                                   absl::StrJoin(known, "\n"), 1600));
+  }
+  return text;
+}
+
+// Results that say the same, of several nodes.
+struct Same {
+  const CheckResult* first = nullptr;
+  std::vector<std::string> others;  // nodes
+  std::vector<std::string> lines;
+};
+
+// The results that failed; of checks that passed or are silent, those of the likeliest causes.
+std::string ResultsText(const Told& told, const EvidenceView& view) {
+  const Asked asked = AskedBy(told);
+  std::vector<Same> failed;
+  std::map<std::string, std::size_t> by_text;
+  std::set<absl::string_view> failing;  // checks
+  std::size_t count = 0;
+  for (const CheckResult* result : view.results()) {
+    if (told.fresh.contains(result->id()) || result->status() != CheckResult::FAIL) continue;
+    ++count;
+    failing.insert(result->check());
+    std::vector<std::string> lines = LinesOfResult(*result);
+    const auto [place, is_new] = by_text.emplace(
+        absl::StrCat(result->check(), "\n", absl::StrJoin(lines, "\n")), failed.size());
+    if (is_new) {
+      failed.push_back({result, {}, std::move(lines)});
+    } else {
+      failed[place->second].others.push_back(result->node());
+    }
+  }
+  std::stable_sort(failed.begin(), failed.end(), [&](const Same& a, const Same& b) {
+    return asked.contains(a.first->check()) > asked.contains(b.first->check());
+  });
+  std::string text;
+  std::size_t shown = 0;
+  for (const Same& each : failed) {
+    if (shown == told.sizes.results) break;
+    ++shown;
+    Attributes attributes = {{"of", each.first->id()}};
+    if (!each.others.empty()) attributes.emplace_back("also", Nodes(each.others));
+    absl::StrAppend(&text, Section(TextKind::kFormula, attributes,
+                                   Numbered(each.lines, told.sizes.lines, 900), 1200));
+  }
+  std::set<std::string> passed;
+  std::set<std::string> silent;
+  std::set<std::string> told_facts;
+  std::size_t silent_count = 0;
+  for (const CheckResult* result : view.results()) {
+    if (told.fresh.contains(result->id())) continue;
+    const auto wanted = asked.find(result->check());
+    if (!Ran(*result)) {
+      ++silent_count;
+      if (wanted != asked.end() && silent.size() < kMostSilent) silent.insert(result->check());
+    }
+    if (result->status() != CheckResult::PASS) continue;
+    const bool failed_elsewhere = failing.contains(result->check());
+    passed.insert(failed_elsewhere ? absl::StrCat(result->check(), " on ", result->node())
+                                   : result->check());
+    if (wanted == asked.end() || told_facts.size() >= told.sizes.passed) continue;
+    const std::vector<std::string> lines = LinesOfResult(*result);
+    for (std::size_t i = 1; i < lines.size(); ++i) {
+      const std::string name = lines[i].substr(0, lines[i].find(' '));
+      if (!wanted->second.contains(name)) continue;
+      if (told_facts.insert(absl::StrCat(result->check(), lines[i])).second) {
+        absl::StrAppend(&text,
+                        Section(TextKind::kFormula, {{"of", result->id()}, {"status", "passed"}},
+                                absl::StrCat(i + 1, ": ", lines[i]), 300));
+      }
+      break;
+    }
+  }
+  absl::StrAppend(
+      &text, "Check results that failed: ", count, ", ", shown,
+      " of them shown; without an answer: ", silent_count,
+      silent.empty() ? "" : absl::StrCat(", of these causes: ", absl::StrJoin(silent, ", ")),
+      ".\n");
+  std::vector<std::string> names(passed.begin(), passed.end());
+  names.resize(std::min(names.size(), kMostNames));
+  if (!names.empty()) {
+    absl::StrAppend(&text, "Passed: ", Escape(absl::StrJoin(names, ", ")), ".\n");
+  }
+  return text;
+}
+
 }  // namespace
 
-std::string CaseOf(const v1::InvestigateQuestion& question, const std::set<std::string>& fresh,
-                   const TextSizes& sizes) {
-  const galen::v1::Incident& incident = question.incident();
-  const galen::v1::EvidenceSet& evidence = question.evidence();
-  std::string text =
-      Section(TextKind::kPlain, {{"of", std::string(kReport)}},
-              Numbered(LinesOfText(incident.description()), kSection, sizes.report), kSection);
+const galen::v1::ToolResult* OpeningOf(const v1::InvestigateQuestion& question) {
+  if (question.transcript().empty()) return nullptr;
+  const galen::v1::InvestigationTurn& turn = question.transcript(0);
+  const bool opens = turn.calls_size() == 1 && turn.calls(0).has_read_lines() &&
+                     turn.calls(0).read_lines().artefact().empty();
+  if (!opens) return nullptr;
+  static const auto* const nothing = new galen::v1::ToolResult();
+  return turn.results().empty() ? nothing : &turn.results(0);
+}
+
+galen::v1::ToolCall OpeningCall() {
+  galen::v1::ToolCall call;
+  call.mutable_read_lines();
+  return call;
+}
+
+std::string CaseOf(const Told& told,
+                   const std::function<bool(const galen::v1::Citation&)>& is_old) {
+  const galen::v1::Incident& incident = told.question.incident();
+  const galen::v1::EvidenceSet& evidence = told.question.evidence();
+  const TextSizes& sizes = told.sizes;
+  std::string text = Section(
+      TextKind::kPlain, {{"of", std::string(kReport)}},
+      Numbered(LinesOfText(incident.description(), kMostOfParagraph), kSection, sizes.report),
+      kSection);
+  if (!incident.artefacts().empty()) {
+    absl::StrAppend(&text, Section(TextKind::kCode, {{"name", "parts cut out of the report"}},
+                                   CutOut(incident), 1200));
+  }
   if (const std::string line = Environment(incident); !line.empty()) {
     absl::StrAppend(&text, Section(TextKind::kCode, {{"name", "environment"}}, line, 600));
   }
@@ -124,128 +352,26 @@ std::string CaseOf(const v1::InvestigateQuestion& question, const std::set<std::
   if (!nodes.empty()) {
     absl::StrAppend(&text, Section(TextKind::kCode, {{"name", "nodes"}}, Nodes(nodes), 2000));
   }
+  // Words of a model, as its keywords show: the built-in summary only repeats what stands here.
+  if (!evidence.summary().keywords().empty()) {
+    absl::StrAppend(&text, Section(TextKind::kPlain, {{"name", "summary by a model"}},
+                                   evidence.summary().text(), kSummaryBytes));
+  }
   const int skipped = std::max(0, evidence.feedback_size() - kMostFeedback);
   for (int i = skipped; i < evidence.feedback_size(); ++i) {
-    absl::StrAppend(
-        &text,
-        Section(TextKind::kPlain, {{"of", FeedbackName(i + 1)}},
-                Numbered(LinesOfText(evidence.feedback(i)), kSection, kFeedbackBytes), kSection));
+    absl::StrAppend(&text, Section(TextKind::kPlain, {{"of", FeedbackName(i + 1)}},
+                                   Numbered(LinesOfText(evidence.feedback(i), kMostOfParagraph),
+                                            kSection, kFeedbackBytes),
+                                   kSection));
   }
-  for (const Signal* signal : Strongest(evidence.summary(), sizes.messages)) {
-    Attributes attributes = {
-        {"of", signal->source() == "description" ? std::string(kReport) : signal->source()}};
-    if (!signal->node().empty()) attributes.emplace_back("node", signal->node());
-    if (signal->count() > 1) attributes.emplace_back("times", absl::StrCat(signal->count()));
-    absl::StrAppend(&text,
-                    Section(TextKind::kLog, attributes,
-                            absl::StrCat(signal->first_line(), ": ", signal->excerpt()), kMessage));
-  }
-  std::set<std::string> passed;
-  std::size_t shown = 0;
-  std::size_t failed = 0;
-  std::size_t silent = 0;
-  for (const CheckResult* result : view.results()) {
-    if (fresh.contains(result->id())) continue;
-    if (result->status() == CheckResult::PASS) passed.insert(result->check());
-    if (!Ran(*result)) ++silent;
-    if (result->status() != CheckResult::FAIL || ++failed > sizes.results) continue;
-    ++shown;
-    absl::StrAppend(&text, Section(TextKind::kFormula, {{"of", result->id()}},
-                                   Numbered(LinesOfResult(*result), sizes.lines, 900), 1200));
-  }
-  absl::StrAppend(&text, "Check results that failed: ", failed, ", ", shown,
-                  " of them shown; without an answer: ", silent, ".\n");
-  std::vector<std::string> names(passed.begin(), passed.end());
-  names.resize(std::min(names.size(), kMostNames));
-  if (!names.empty()) {
-    absl::StrAppend(&text, "Passed: ", absl::StrJoin(names, ", "), ".\n");
-  }
+  absl::StrAppend(&text, MessagesAndTexts(told, is_old), ResultsText(told, view));
   return text;
 }
 
-std::string ChecksText(const knowledge::Knowledge& knowledge,
-                       const v1::InvestigateQuestion& question, const std::set<std::string>& fresh,
+std::string ResultText(const galen::v1::ToolResult& result, const galen::v1::ToolCall& call,
                        const TextSizes& sizes) {
-  std::set<absl::string_view> ran;
-  for (const CheckResult& result : question.evidence().results()) {
-    if (!fresh.contains(result.id())) ran.insert(result.check());
-  }
-  std::vector<absl::string_view> names;
-  for (const knowledge::v1::Check& check : knowledge.base().checks()) {
-    if (check.off() || ran.contains(check.name()) || names.size() == sizes.checks) continue;
-    if (IsAskedByItself(knowledge, check.name())) names.push_back(check.name());
-  }
-  return Section(TextKind::kRule, {{"name", "checks that have not run"}},
-                 names.empty() ? "none" : absl::StrJoin(names, ", "), kSection);
-}
-
-std::string CausesText(const knowledge::Knowledge& knowledge,
-                       const std::vector<galen::v1::Verdict>& ranked, const TextSizes& sizes) {
-  std::string text;
-  for (std::size_t i = 0; i < std::min(ranked.size(), sizes.causes); ++i) {
-    const galen::v1::Verdict& verdict = ranked[i];
-    const knowledge::v1::Label* const label = knowledge.FindLabel(verdict.label());
-    absl::StrAppend(&text, text.empty() ? "" : "\n", verdict.label(), ": ",
-                    label == nullptr ? "" : label->title(), " (",
-                    absl::StrFormat("%.1f %%", 100 * verdict.probability()),
-                    verdict.outcome() == galen::v1::Verdict::CONFIRMED  ? ", confirmed"
-                    : verdict.outcome() == galen::v1::Verdict::REJECTED ? ", rejected"
-                                                                        : "",
-                    ")");
-  }
-  return Section(TextKind::kRule, {{"name", "likeliest causes by the built-in reasoner"}}, text,
-                 kSection);
-}
-
-std::string PastText(const knowledge::Knowledge& knowledge, const v1::HistoryAnswer& past,
-                     const TextSizes& sizes) {
-  std::map<absl::string_view, const knowledge::v1::PastIncident*> known;
-  for (const auto& incident : knowledge.base().incidents()) known[incident.id()] = &incident;
-  std::string text;
-  std::size_t count = 0;
-  for (const v1::HistoryAnswer::Cause& cause : past.causes()) {
-    if (++count > sizes.past) break;
-    std::string told = cause.reason();
-    for (const std::string& id : cause.incidents()) {
-      const auto incident = known.find(id);
-      if (incident == known.end()) continue;
-      absl::StrAppend(&told, ". ", CleanText(incident->second->description(), 220));
-      if (!incident->second->resolution().empty()) {
-        absl::StrAppend(&told, " Cured by: ", CleanText(incident->second->resolution(), 120));
-      }
-      break;
-    }
-    absl::StrAppend(
-        &text, Section(TextKind::kPlain,
-                       {{"name", "a past incident of another day"}, {"cause", cause.label()}}, told,
-                       kPastBytes));
-  }
-  return text.empty() ? "None is similar.\n" : text;
-}
-
-std::string ResultText(const galen::v1::ToolResult& result, const TextSizes& sizes) {
-  std::string text;
-  std::size_t bytes = 0;
-  for (int i = 0; i < result.lines_size();) {
-    const galen::v1::Citation& first = result.lines(i);
-    std::string lines;
-    for (; i < result.lines_size() && result.lines(i).artefact() == first.artefact(); ++i) {
-      const galen::v1::Citation& line = result.lines(i);
-      std::string one =
-          line.artefact().empty() ? line.quote() : absl::StrCat(line.line(), ": ", line.quote());
-      if (bytes + one.size() > sizes.shown && !lines.empty()) continue;
-      bytes += one.size();
-      absl::StrAppend(&lines, lines.empty() ? "" : "\n", one);
-    }
-    Attributes attributes;
-    if (!first.artefact().empty()) attributes.emplace_back("of", first.artefact());
-    if (!first.node().empty()) attributes.emplace_back("node", first.node());
-    absl::StrAppend(&text, Section(KindOf(first.artefact()), attributes, lines, kSection));
-  }
-  if (!result.text().empty()) {
-    absl::StrAppend(&text, Section(TextKind::kRule, {}, result.text(), sizes.shown));
-  }
-  return text.empty() ? Section(TextKind::kRule, {}, "Nothing.", kName) : text;
+  return LinesText(result, call.has_read_lines(), sizes.shown,
+                   [](const galen::v1::Citation&) { return false; });
 }
 
 galen::v1::ToolResult ResultOfChecks(const galen::v1::EvidenceSet& evidence,

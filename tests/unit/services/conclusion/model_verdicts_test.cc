@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace galen::conclusion {
 namespace {
@@ -98,29 +99,83 @@ TEST(WhoLeads, ADefiningFactDoesWhateverTheModelSays) {
   EXPECT_THAT(report.notes(0), HasSubstr("disagrees"));
 }
 
-TEST(WhoLeads, TwoThatDisagreeConvictNobody) {
-  Judged scene(/*defining=*/false);
-  scene.Confirmed();
-  scene.Says(ModelVerdict::REJECTED, kProven);
-  scene.Says(ModelVerdict::CONFIRMED, kOther);
-  const Report& report = scene.Counted();
-  EXPECT_EQ(report.outcome(), Report::NO_CAUSE_CONFIRMED);
-  EXPECT_FALSE(report.has_primary_cause());
-  EXPECT_EQ(report.presumed_cause().label(), kOther);
-  EXPECT_EQ(report.presumed_cause().judged_by(), "m");
-  EXPECT_DOUBLE_EQ(report.presumed_cause().probability(), 0.8);
-  ASSERT_EQ(report.suspects_size(), 2);
-  EXPECT_EQ(report.suspects(1).label(), kProven);
+// The report names one cause as confirmed, and the one that the model confirms beside it.
+TEST(WhoLeads, ACauseThatChecksConfirmDoesAndTheModelsIsToldBesideIt) {
+  for (const bool defining : {false, true}) {
+    Judged scene(defining);
+    scene.Confirmed();
+    scene.Says(ModelVerdict::REJECTED, kProven);
+    scene.Says(ModelVerdict::CONFIRMED, kOther);
+    const Report& report = scene.Counted();
+    EXPECT_EQ(report.outcome(), Report::CAUSE_CONFIRMED);
+    EXPECT_EQ(report.primary_cause().label(), kProven);
+    EXPECT_FALSE(report.has_presumed_cause());
+    ASSERT_EQ(report.suspects_size(), 1);
+    EXPECT_EQ(report.suspects(0).label(), kOther);
+    EXPECT_THAT(report.model_verdicts(1).effect(), HasSubstr("contributing"));
+    EXPECT_EQ(HeadlineOfModel(report), "");
+  }
 }
 
-TEST(WhoLeads, AConfirmationIsTakenBackOnlyForAnotherCauseAndByARejection) {
-  for (const bool confirms : {false, true}) {
+TEST(WhoLeads, NoFaultTakesAPresumptionAwayAndIsTheHeadline) {
+  for (const double probability : {0.2, 0.5}) {
     Judged scene(/*defining=*/false);
-    scene.Confirmed();
-    scene.Says(confirms ? ModelVerdict::CONFIRMED : ModelVerdict::REJECTED,
-               confirms ? kOther : kProven);
-    EXPECT_EQ(scene.Counted().primary_cause().label(), kProven) << confirms;
+    scene.Presumed();
+    scene.report.mutable_suspects(0)->set_probability(probability);
+    scene.report.mutable_suspects(0)->set_title("a stuck fan");
+    scene.Says(ModelVerdict::REJECTED, "");
+    const Report& report = scene.Counted();
+    EXPECT_FALSE(report.has_presumed_cause());
+    const std::string headline = HeadlineOfModel(report);
+    EXPECT_THAT(headline, HasSubstr("No fault found"));
+    EXPECT_EQ(headline.find("a stuck fan") != std::string::npos, probability > 0.3);
   }
+  Judged confirmed(/*defining=*/false);
+  confirmed.Confirmed();
+  confirmed.Says(ModelVerdict::REJECTED, "");
+  EXPECT_EQ(confirmed.Counted().primary_cause().label(), kProven);
+  EXPECT_EQ(HeadlineOfModel(confirmed.report), "");
+}
+
+std::vector<std::string> PlacesOf(const galen::v1::Cause& cause) {
+  std::vector<std::string> places;
+  for (const galen::v1::Device& place : cause.devices()) {
+    places.push_back(place.node() + " " + place.device());
+  }
+  return places;
+}
+
+TEST(Places, AreAllThatTheModelNames) {
+  const struct {
+    const char* nodes;
+    const char* devices;
+    std::vector<std::string> places;
+  } kCases[] = {
+      {"n1, n2", "gpu:0, gpu:3", {"n1 gpu:0", "n2 gpu:3"}},
+      {"n1", "gpu:0, gpu:3", {"n1 gpu:0", "n1 gpu:3"}},
+      {"n1, n2", "gpu:0", {"n1 gpu:0", "n2 gpu:0"}},
+      {"n1, n2", "", {"n1 ", "n2 "}},
+      {"n1, n2", "gpu:0, gpu:1, gpu:2", {"n1 ", "n2 "}},
+  };
+  for (const auto& c : kCases) {
+    Judged scene(/*defining=*/false);
+    scene.Presumed();
+    scene.Says(ModelVerdict::CONFIRMED, kOther);
+    scene.request.mutable_model_verdicts(0)->set_node(c.nodes);
+    scene.request.mutable_model_verdicts(0)->set_device(c.devices);
+    EXPECT_EQ(PlacesOf(scene.Counted().presumed_cause()), c.places) << c.nodes << "; " << c.devices;
+  }
+}
+
+TEST(Places, FollowFromWhatIsCitedWhereTheModelNamesNone) {
+  Judged scene(/*defining=*/false);
+  galen::v1::Finding& speed =
+      *scene.request.mutable_evidence()->mutable_results(0)->mutable_findings(0);
+  speed.set_abnormal(true);
+  speed.mutable_subject()->set_device("gpu:2");
+  scene.Presumed();
+  scene.Says(ModelVerdict::CONFIRMED, kOther);
+  EXPECT_THAT(PlacesOf(scene.Counted().presumed_cause()), ::testing::ElementsAre("n1 gpu:2"));
 }
 
 TEST(WhoLeads, TheModelDoesWhereNothingIsConfirmed) {

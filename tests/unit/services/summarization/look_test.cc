@@ -77,7 +77,7 @@ class LookTest : public ::testing::Test {
 TEST_F(LookTest, ListsWhatThereIsAndReadsItByThoseNames) {
   request_.add_calls()->mutable_list_artefacts();
   const std::string list = Shown().DebugString();
-  for (const char* name : {"report", "train.log", "n1: dmesg --time-format iso"}) {
+  for (const char* name : {"report", "train.log", "dmesg of n1"}) {
     EXPECT_THAT(list, HasSubstr(name));
   }
   const galen::v1::ToolResult log = Read("train.log", 2);
@@ -88,6 +88,9 @@ TEST_F(LookTest, ListsWhatThereIsAndReadsItByThoseNames) {
   const galen::v1::ToolResult kernel = Read("n1: dmesg --time-format iso");
   ASSERT_EQ(kernel.lines_size(), 1);
   EXPECT_TRUE(kernel.lines(0).has_time());
+  // A log of events has the name of its messages, and that of its command opens it too.
+  EXPECT_EQ(kernel.lines(0).artefact(), "dmesg of n1");
+  EXPECT_EQ(Read("dmesg of n1").lines_size(), 1);
   EXPECT_EQ(Read("n1: /proc/meminfo").lines(0).quote(), "MemTotal: 1 kB");
   EXPECT_EQ(Read("report", 2).lines(0).quote(), "NCCL says timeout.");
 }
@@ -96,7 +99,7 @@ TEST_F(LookTest, OpensNothingByAnyOtherName) {
   for (const std::string& name :
        {secret_, std::string("../secret.txt"), std::string("../../secret.txt"),
         std::string("n1: cat x"), std::string("n1: /proc/link"), std::string("n1: /up/secret.txt"),
-        std::string("n1: /../../../../secret.txt"), std::string("/etc/passwd"), std::string()}) {
+        std::string("n1: /../../../../secret.txt"), std::string("/etc/passwd"), std::string("@")}) {
     const galen::v1::ToolResult shown = Read(name);
     EXPECT_THAT(shown.lines(), IsEmpty()) << name;
   }
@@ -124,6 +127,86 @@ TEST_F(LookTest, SearchesEverythingThatIsListedAndWhatChecksSaid) {
   // What is no pattern means itself.
   EXPECT_EQ(Search("train.log", "step (").text(), "No line matches.");
   EXPECT_THAT(Search("train.log", "").text(), HasSubstr("empty"));
+}
+
+TEST_F(LookTest, SearchesWhatACheckSaidByItsName) {
+  EXPECT_EQ(Search("gpu.ecc", "timeout").lines_size(), 1);
+  EXPECT_EQ(Search("gpu", "timeout").lines_size(), 0);
+}
+
+// Lines as the last one, or like three before them but for their numbers, say nothing new.
+TEST_F(LookTest, LeavesLinesOutThatSayTheSame) {
+  std::string text;
+  for (int i = 0; i < 100; ++i) absl::StrAppend(&text, "\n");
+  for (int i = 0; i < 100; ++i) absl::StrAppend(&text, "step ", i, " done\n");
+  absl::StrAppend(&text, "the end\n");
+  directory_.Write("b/logs/train.log", text);
+  const galen::v1::ToolResult shown = Read("train.log");
+  std::vector<int> numbers;
+  for (const auto& line : shown.lines()) numbers.push_back(static_cast<int>(line.line()));
+  EXPECT_THAT(numbers, ::testing::ElementsAre(1, 101, 102, 103, 201));
+}
+
+TEST_F(LookTest, AnOverviewShowsShortLogsWholeAndNamesTheRest) {
+  const galen::v1::ToolResult shown = Read("");
+  EXPECT_THAT(shown.DebugString(), HasSubstr("quote: \"dmesg of n1\""));
+  std::vector<std::string> lines;
+  for (const auto& line : shown.lines()) {
+    if (!line.artefact().empty()) lines.push_back(absl::StrCat(line.artefact(), " ", line.line()));
+  }
+  EXPECT_THAT(lines,
+              ::testing::ElementsAre("train.log 1", "train.log 2", "train.log 3", "dmesg of n1 1"));
+}
+
+TEST_F(LookTest, AnOverviewOfALongLogShowsMessagesErrorsBesideThemAndTheEnd) {
+  std::string text;
+  for (int i = 1; i <= 500; ++i) {
+    absl::StrAppend(&text,
+                    i == 98    ? "ERROR: the peer is gone"
+                    : i == 300 ? "ERROR: far from every message"
+                               : absl::StrCat("line ", std::string(1 + i % 7, 'x'), i),
+                    "\n");
+  }
+  directory_.Write("b/logs/train.log", text);
+  galen::v1::Signal& signal = *request_.mutable_evidence()->mutable_summary()->add_signals();
+  signal.set_source("train.log");
+  signal.set_first_line(100);
+  std::vector<int> numbers;
+  const galen::v1::ToolResult shown = Read("");
+  for (const auto& line : shown.lines()) {
+    if (line.artefact() == "train.log") numbers.push_back(static_cast<int>(line.line()));
+  }
+  std::vector<int> wanted = {98, 100};
+  for (int i = 486; i <= 500; ++i) wanted.push_back(i);
+  EXPECT_EQ(numbers, wanted);
+}
+
+// Old lines come last, and only if there is room.
+TEST_F(LookTest, AnOverviewPutsOldLinesLast) {
+  request_.mutable_incident()->mutable_start_time()->set_seconds(
+      absl::ToUnixSeconds(absl::FromCivil(absl::CivilDay(2025, 5, 9), absl::UTCTimeZone())));
+  directory_.Write("b/nodes/n1/c/1.txt",
+                   "2025-05-01T10:00:00,000000+00:00 NVRM: Xid 79\n"
+                   "2025-05-09T10:00:00,000000+00:00 NVRM: Xid 48\n");
+  const galen::v1::ToolResult shown = Read("");
+  std::vector<int> numbers;
+  for (const auto& line : shown.lines()) {
+    if (line.artefact() == "dmesg of n1") numbers.push_back(static_cast<int>(line.line()));
+  }
+  EXPECT_THAT(numbers, ::testing::ElementsAre(2, 1));
+  EXPECT_EQ(shown.lines(shown.lines_size() - 1).line(), 1);
+}
+
+TEST_F(LookTest, AnOverviewIsBounded) {
+  for (int i = 0; i < 200; ++i) {
+    galen::v1::LogSource& log = *request_.mutable_incident()->add_logs();
+    log.set_path(absl::StrCat(std::string(300, 'n'), i));
+    std::string text;
+    for (int line = 0; line < 100; ++line)
+      absl::StrAppend(&text, std::string(900, 'x'), line, "\n");
+    log.set_content(text);
+  }
+  EXPECT_LT(Read("").ByteSizeLong(), 16'000u);
 }
 
 TEST_F(LookTest, IsBoundedWhateverAFileHolds) {

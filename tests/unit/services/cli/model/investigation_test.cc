@@ -116,7 +116,53 @@ std::vector<v1::InvestigationTurn> TurnsOf(const World::Outcome& outcome) {
       }
     }
   }
+  // The first one is Galen's own: what it looks at before the model is asked.
+  EXPECT_FALSE(turns.empty());
+  EXPECT_TRUE(turns.empty() || turns.front().calls(0).has_read_lines());
+  if (!turns.empty()) turns.erase(turns.begin());
   return turns;
+}
+
+TEST(Investigation, ShowsTheTextsBeforeTheFirstTurn) {
+  FakeLlmClient client(Turns({Concluding({})}));
+  World world(Undecided(client));
+  v1::Incident incident = World::Incident();
+  incident.mutable_logs(0)->set_content(absl::StrCat(kLine, "\nthe very last line of the job\n"));
+  world.Diagnose(incident);
+  for (const llm::ChatRequest& request : client.requests()) {
+    if (request.purpose != "investigate") continue;
+    EXPECT_EQ(request.messages.size(), 2u);
+    EXPECT_THAT(request.messages[1].content, HasSubstr("2: the very last line of the job"));
+    EXPECT_THAT(request.messages[1].content, HasSubstr("job.log 1: GPU.DUST"));
+  }
+}
+
+// The model hears once that checks confirm what it rejects; then the checks lead.
+TEST(Investigation, ARejectionOfAConfirmedCauseIsContestedOnce) {
+  FakeLlmClient client(
+      Turns({Concluding({{"GPU.FAN_STUCK", "reject", "gpu.fan@n1", 2, "speed 0, abnormal"}})}));
+  World::Options options = Undecided(client);
+  options.fan = 0;
+  World world(options);
+  const v1::Diagnosis diagnosis = world.Diagnose(World::Incident()).diagnosis;
+  int asked = 0;
+  for (const llm::ChatRequest& request : client.requests()) {
+    if (request.purpose != "investigate" || ++asked < 2) continue;
+    EXPECT_THAT(request.messages.back().content, HasSubstr("checks confirm it"));
+    EXPECT_THAT(request.messages.back().content, HasSubstr("[gpu.fan@n1]"));
+  }
+  EXPECT_EQ(asked, 2);
+  EXPECT_EQ(diagnosis.report().primary_cause().label(), "GPU.FAN_STUCK");
+  EXPECT_EQ(diagnosis.report().outcome(), v1::Report::CAUSE_CONFIRMED);
+}
+
+TEST(Investigation, FindsNoFault) {
+  Ordered said = Ordered::parse(Concluding({{"", "no_fault", "job.log", 1, kLine}}));
+  FakeLlmClient client(Turns({Dump(said)}));
+  World world(Undecided(client));
+  const v1::Diagnosis diagnosis = world.Diagnose(World::Incident()).diagnosis;
+  EXPECT_FALSE(diagnosis.report().has_presumed_cause());
+  EXPECT_THAT(diagnosis.report().headline(), StartsWith("No fault found"));
 }
 
 TEST(Investigation, AVerdictThatStandsLeadsWhereNothingIsProven) {
@@ -161,7 +207,8 @@ TEST(Investigation, AnInventedQuoteGoesBackOnceAndThenCountsForNothing) {
   int asked = 0;
   for (const llm::ChatRequest& request : client.requests()) {
     if (request.purpose != "investigate" || ++asked < 2) continue;
-    EXPECT_THAT(request.messages.back().content, HasSubstr("does not stand in the lines"));
+    EXPECT_THAT(request.messages.back().content,
+                HasSubstr("its quote 1, of line 1: it is not in the lines"));
   }
   EXPECT_EQ(asked, 2);
   const v1::Report& report = outcome.diagnosis.report();

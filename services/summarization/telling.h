@@ -1,0 +1,89 @@
+#ifndef SERVICES_SUMMARIZATION_TELLING_H_
+#define SERVICES_SUMMARIZATION_TELLING_H_
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+
+namespace galen::summarization {
+
+// Why a line of a text is worth to be shown unasked, the best reason first.
+enum class Worth {
+  kMessage,  // a known message
+  kEnd,      // among the last lines, where a program says why it stopped
+  kBeside,   // a warning or an error close to a known message
+  kPart,     // of a short text, which is shown whole
+};
+
+struct TellingLine {
+  std::int64_t number = 0;
+  std::string text;
+  Worth worth = Worth::kPart;
+  std::int64_t from_end = 0;  // 0: the last line
+};
+
+// Reads one text line by line, in constant memory, and keeps the lines that tell most.
+class Telling {
+ public:
+  // As many lines make a short text.
+  static constexpr std::int64_t kShort = 60;
+
+  // `messages`: numbers of lines that hold a known message.
+  explicit Telling(std::set<std::int64_t> messages) : messages_(std::move(messages)) {}
+
+  // The next line; `number` grows.
+  void Add(std::int64_t number, absl::string_view line);
+
+  std::int64_t lines() const { return last_; }
+  // All of a short text.
+  std::vector<TellingLine> Whole() const;
+  // By number, each line once.
+  std::vector<TellingLine> Best() const;
+
+ private:
+  const std::set<std::int64_t> messages_;
+  std::int64_t last_ = 0;
+  std::vector<TellingLine> first_;  // while it may be short
+  std::vector<TellingLine> kept_;   // messages, and what stands beside them
+  std::deque<TellingLine> end_;
+};
+
+// A text that was read.
+struct ReadText {
+  enum class Kind {
+    kJobLog,
+    kMachineLog,  // of the kernel or of a management controller: its end says little
+    kPasted,      // an output or a file that the customer gave; short
+    kFile,        // a file of the job; short
+  };
+  Kind kind = Kind::kJobLog;
+  Telling telling;
+};
+
+struct Chosen {
+  std::size_t text = 0;  // place among the texts
+  TellingLine line;
+  bool older = false;  // much older than the incident
+};
+
+// How long before the incident a line was written, where both times are known.
+using BeforeIncident = std::function<std::optional<absl::Duration>(absl::string_view line)>;
+
+// The lines of several texts that tell most, in at most `most_bytes` with `most_line` of each:
+// short logs and files whole; of others known messages, the nearest to the incident first, the ends
+// of the job's logs, and what stands beside messages. A line that several texts have is chosen
+// once, and older ones come last. Pure.
+std::vector<Chosen> Choose(const std::vector<ReadText>& texts, std::size_t most_bytes,
+                           std::size_t most_line, const BeforeIncident& before);
+
+}  // namespace galen::summarization
+
+#endif  // SERVICES_SUMMARIZATION_TELLING_H_
