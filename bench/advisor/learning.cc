@@ -25,8 +25,8 @@
 #include "absl/time/time.h"
 #include "bench/eval/metrics/wilson.h"
 #include "calibration_svg.h"
-#include "common/advisor/learner.h"
-#include "common/advisor/online.h"
+#include "services/advisor/learning/learner.h"
+#include "services/advisor/learning/online.h"
 #include "tests/testing/advisor/made_up_fleet.h"
 
 ABSL_FLAG(std::string, mode, "planted", "planted, null, calibration or memory.");

@@ -57,10 +57,10 @@ void Stay(int cpu, bool away) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   Stay(absl::GetFlag(FLAGS_server_cpu), false);
   ForgetLockOrders();
-  const auto book = advisor::Book::Load({GALEN_SOURCE_DIR "/knowledge"}).value();
+  const auto knowledge = advisor::AdvisorKnowledge::Load({GALEN_SOURCE_DIR "/knowledge"}).value();
   const auto store = store::OpenStore(":memory:").value();
   const SystemClock clock;
-  advisor::Advisor served(*store, Current<advisor::Book>(book), clock, {});
+  advisor::Advisor served(*store, HotSwap<advisor::AdvisorKnowledge>(knowledge), clock, {});
   testing::FleetShape shape;
   shape.mismatches = 6;
   shape.mismatch_factor = 8;

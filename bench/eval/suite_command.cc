@@ -57,7 +57,7 @@ absl::Status Suite(const EvalArguments& arguments, cli::Console& console) {
   }
   GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<const knowledge::Knowledge> knowledge,
                          cli::LoadKnowledge(arguments.knowledge));
-  GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<const logs::Scanner> scanner,
+  GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<const log_scan::Scanner> scanner,
                          cli::CompileScanner(*knowledge));
   GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> directories,
                          knowledge::FindDirectories(arguments.knowledge));

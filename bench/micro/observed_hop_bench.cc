@@ -16,10 +16,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "common/observability/trace/trace.h"
 #include "common/rpc/channel.h"
 #include "common/rpc/observe.h"
 #include "common/rpc/security.h"
-#include "common/trace/trace.h"
 #include "galen/node/v1/node.grpc.pb.h"
 
 namespace galen::rpc {

@@ -10,7 +10,7 @@
 #include "common/intake/kinds.h"
 #include "common/intake/recognise.h"
 #include "common/knowledge/load.h"
-#include "common/logs/scanner.h"
+#include "common/log_analysis/scan/scanner.h"
 
 namespace galen::intake {
 namespace {
@@ -59,10 +59,10 @@ BENCHMARK(BM_RecognisePaste)->ArgName("prompts")->Arg(0)->Arg(1)->Unit(benchmark
 
 void BM_ScanPaste(benchmark::State& state) {
   const Text text = Pasted(state.range(0) != 0);
-  const std::unique_ptr<const logs::Scanner> scanner =
-      logs::Scanner::Create({Base().signals().begin(), Base().signals().end()}, "").value();
+  const std::unique_ptr<const log_scan::Scanner> scanner =
+      log_scan::Scanner::Create({Base().signals().begin(), Base().signals().end()}, "").value();
   for (auto _ : state) {
-    logs::LogScan scan(*scanner, {});
+    log_scan::LogScan scan(*scanner, {});
     scan.Feed(text.content);
     benchmark::DoNotOptimize(scan.Finish().lines);
   }

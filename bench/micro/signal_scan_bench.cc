@@ -11,11 +11,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/knowledge/load.h"
-#include "common/logs/entities.h"
-#include "common/logs/reader.h"
-#include "common/logs/scanner.h"
+#include "common/log_analysis/scan/entities.h"
+#include "common/log_analysis/scan/reader.h"
+#include "common/log_analysis/scan/scanner.h"
 
-namespace galen::logs {
+namespace galen::log_scan {
 namespace {
 
 const Patterns& Catalogue() {
@@ -132,4 +132,4 @@ void BM_FindEntities(benchmark::State& state) {
 BENCHMARK(BM_FindEntities);
 
 }  // namespace
-}  // namespace galen::logs
+}  // namespace galen::log_scan

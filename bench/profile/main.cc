@@ -12,7 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "common/logs/reader.h"
+#include "common/log_analysis/scan/reader.h"
 #include "common/profile/analyse.h"
 #include "common/profile/read_trace.h"
 
@@ -85,7 +85,7 @@ int Write(const std::string& path, std::int64_t bytes) {
 
 int Read(const std::string& knowledge, const std::string& path) {
   const auto families = Families::Load({knowledge});
-  auto reader = galen::logs::LogReader::Open(path, {});
+  auto reader = galen::log_scan::LogReader::Open(path, {});
   if (!families.ok() || !reader.ok()) {
     std::cerr << families.status() << "\n" << reader.status() << "\n";
     return 1;

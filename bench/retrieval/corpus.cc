@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "common/retrieval/tokens.h"
+#include "common/incident_history/tokens.h"
 
 namespace galen::bench {
 namespace {
@@ -22,7 +22,7 @@ constexpr const char* kFrameworks[] = {"PyTorch", "DeepSpeed",    "Megatron-LM",
 
 std::uint64_t Next(std::uint64_t& state) {
   state += 0x9e3779b97f4a7c15U;
-  return retrieval::Mix(state);
+  return incident_history::Mix(state);
 }
 std::uint64_t Below(std::uint64_t& state, std::uint64_t end) { return Next(state) % end; }
 
@@ -72,7 +72,7 @@ Corpus::Corpus(const knowledge::Knowledge& knowledge) {
   for (auto& [label, sentences] : of_label) {
     if (sentences.empty()) continue;
     for (const std::string& sentence : sentences) {
-      for (std::string& word : retrieval::Tokens(sentence)) words.insert(std::move(word));
+      for (std::string& word : incident_history::Tokens(sentence)) words.insert(std::move(word));
     }
     topics_.push_back({label, std::move(sentences)});
   }
@@ -96,7 +96,7 @@ std::string Corpus::Changed(const std::string& sentence, std::uint64_t& state, i
 
 std::vector<std::string> Corpus::Sentences(std::uint32_t number, std::uint64_t& state,
                                            std::string& label) const {
-  state = retrieval::Mix(number + 1);
+  state = incident_history::Mix(number + 1);
   if (number > 16 && Below(state, 8) == 0) {
     // A near copy: the same sentences, a few words and the names changed.
     std::uint64_t other = 0;
@@ -127,9 +127,9 @@ std::vector<std::string> Corpus::Sentences(std::uint32_t number, std::uint64_t& 
   return sentences;
 }
 
-retrieval::Document Corpus::Ticket(std::uint32_t number) const {
+incident_history::Document Corpus::Ticket(std::uint32_t number) const {
   std::uint64_t state = 0;
-  retrieval::Document ticket;
+  incident_history::Document ticket;
   const std::vector<std::string> sentences = Sentences(number, state, ticket.label);
   ticket.id = absl::StrCat("INC-", number);
   ticket.text = absl::StrJoin(sentences, ".\n");
@@ -140,7 +140,7 @@ std::string Corpus::Question(std::uint32_t number, bool brief) const {
   std::uint64_t state = 0;
   std::string label;
   std::vector<std::string> sentences = Sentences(number, state, label);
-  state = retrieval::Mix(state + 77);
+  state = incident_history::Mix(state + 77);
   if (brief) {
     std::vector<std::string> words = absl::StrSplit(sentences[0], ' ', absl::SkipEmpty());
     if (words.size() > 10) words.resize(10);

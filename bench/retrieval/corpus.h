@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "common/incident_history/document.h"
 #include "common/knowledge/knowledge.h"
-#include "common/retrieval/document.h"
 
 namespace galen::bench {
 
@@ -19,7 +19,7 @@ class Corpus {
  public:
   explicit Corpus(const knowledge::Knowledge& knowledge);
 
-  retrieval::Document Ticket(std::uint32_t number) const;
+  incident_history::Document Ticket(std::uint32_t number) const;
   // The text of a person with the fault of that ticket: half of its sentences, words changed, other
   // names. Or, `brief`, a line of some words.
   std::string Question(std::uint32_t number, bool brief) const;

@@ -21,11 +21,11 @@
 #include "absl/flags/parse.h"
 #include "absl/strings/str_cat.h"
 #include "bench/retrieval/corpus.h"
+#include "common/incident_history/lexical.h"
+#include "common/incident_history/search.h"
+#include "common/incident_history/segment_builder.h"
+#include "common/incident_history/store.h"
 #include "common/knowledge/load.h"
-#include "common/retrieval/lexical.h"
-#include "common/retrieval/search.h"
-#include "common/retrieval/segment_builder.h"
-#include "common/retrieval/store.h"
 #ifdef GALEN_HAS_XAPIAN
 #include "bench/retrieval/xapian_index.h"
 #endif
@@ -49,7 +49,7 @@ ABSL_FLAG(std::string, benchmark_min_time, "", "What `make bench` gives every be
 namespace galen::bench {
 namespace {
 
-using namespace retrieval;  // NOLINT(google-build-using-namespace)
+using namespace incident_history;  // NOLINT(google-build-using-namespace)
 
 double Wall() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();

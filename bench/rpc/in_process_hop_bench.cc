@@ -20,7 +20,7 @@
 #include "absl/time/time.h"
 #include "common/base/executor.h"
 #include "common/clients/call.h"
-#include "common/trace/trace.h"
+#include "common/observability/trace/trace.h"
 #include "galen/node/v1/node.grpc.pb.h"
 
 namespace galen::rpc {

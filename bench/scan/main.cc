@@ -25,10 +25,10 @@
 #include "bench/scan/strings.h"
 #include "common/knowledge/knowledge.h"
 #include "common/knowledge/load.h"
-#include "common/logs/reader.h"
-#include "common/logs/scanner.h"
-#include "common/triage/job_triage.h"
-#include "common/triage/signatures.h"
+#include "common/log_analysis/scan/reader.h"
+#include "common/log_analysis/scan/scanner.h"
+#include "common/log_analysis/triage/job_triage.h"
+#include "common/log_analysis/triage/signatures.h"
 #include "re2/re2.h"
 
 namespace galen::bench {
@@ -55,8 +55,8 @@ std::vector<std::string> ReadStrings(const std::string& path) {
 }
 
 // The signals to look for: strings, or what the catalogue has for logs.
-logs::Patterns SignalsOf(const std::string& strings_path) {
-  logs::Patterns signals;
+log_scan::Patterns SignalsOf(const std::string& strings_path) {
+  log_scan::Patterns signals;
   if (strings_path.empty()) {
     const knowledge::v1::KnowledgeBase base = Catalogue();
     for (const knowledge::v1::SignalPattern& signal : base.signals()) {
@@ -109,34 +109,34 @@ void Print(const Took& took) {
 }
 
 Took Ours(const std::string& path, const std::string& strings) {
-  auto scanner = logs::Scanner::Create(SignalsOf(strings), "");
+  auto scanner = log_scan::Scanner::Create(SignalsOf(strings), "");
   if (!scanner.ok()) Die(scanner.status().message());
   Took took;
   const double start = Seconds();
   const double cpu = CpuSeconds();
-  auto reader = logs::LogReader::Open(path, {});
+  auto reader = log_scan::LogReader::Open(path, {});
   if (!reader.ok()) Die(reader.status().message());
-  logs::LogScan scan(**scanner, {});
+  log_scan::LogScan scan(**scanner, {});
   for (;;) {
     const auto chunk = (*reader)->Next();
     if (!chunk.ok()) Die(chunk.status().message());
     if (chunk->empty()) break;
     scan.Feed(*chunk);
   }
-  const logs::ScanResult result = scan.Finish();
+  const log_scan::ScanResult result = scan.Finish();
   took.seconds = Seconds() - start;
   took.cpu = CpuSeconds() - cpu;
   took.bytes = result.bytes;
   took.lines = result.lines;
   took.signals = static_cast<std::int64_t>(result.hits.size());
-  for (const logs::Hit& hit : result.hits) took.matches += hit.count;
+  for (const log_scan::Hit& hit : result.hits) took.matches += hit.count;
   return took;
 }
 
 // The time that Hyperscan takes for the same signals if only the number of matches is wanted:
 // blocks are scanned as they are read, without regard to lines.
 Took Bare(const std::string& path, const std::string& strings) {
-  const logs::Patterns signals = SignalsOf(strings);
+  const log_scan::Patterns signals = SignalsOf(strings);
   std::vector<const char*> expressions;
   std::vector<unsigned int> ids;
   for (const knowledge::v1::SignalPattern& signal : signals) {
@@ -189,7 +189,7 @@ Took Triage(const std::string& path) {
   Took took;
   const double start = Seconds();
   const double cpu = CpuSeconds();
-  auto reader = logs::LogReader::Open(path, {});
+  auto reader = log_scan::LogReader::Open(path, {});
   if (!reader.ok()) Die(reader.status().message());
   triage::JobTriage job(**compiled, {});
   job.BeginLog(path);

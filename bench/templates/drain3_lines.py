@@ -20,7 +20,7 @@ EXAMPLE = [
     (BEFORE + r"([\-\+]?\d+)" + BEHIND, "NUM"),
     (r'(?<=executed cmd )(".+?")', "CMD"),
 ]
-# What common/templates/mask.h masks, as near as expressions come: paths, what is written in hexadecimal digits, digits within
+# What common/log_analysis/templates/mask.h masks, as near as expressions come: paths, what is written in hexadecimal digits, digits within
 # words; and masks that only joints part are one, which is Drain3's own sign for any token.
 SAME = [
     (r"(?<![A-Za-z0-9])(//[\w.~+@%:#?=&/-]*|/[\w.~+@%-]*/[\w.~+@%/-]*)", "*"),

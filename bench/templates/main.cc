@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/strings/numbers.h"
-#include "common/templates/miner.h"
+#include "common/log_analysis/templates/miner.h"
 
 namespace {
 
@@ -35,15 +35,15 @@ int main(int argc, char** argv) {
   const std::string verb = argc > 2 ? argv[1] : "";
   if (verb.empty()) return 2;
   const std::vector<std::string> lines = LinesOf(argv[2]);
-  galen::templates::MinerOptions options;
+  galen::log_templates::MinerOptions options;
   double number = 0;
   const bool given = argc > 3 && absl::SimpleAtod(argv[3], &number);
   if (verb == "groups") {
     if (given) options.similarity = number;
-    galen::templates::Miner miner(options);
+    galen::log_templates::Miner miner(options);
     for (const std::string& line : lines) std::cout << miner.Add(line) << '\n';
   } else if (verb == "templates") {
-    galen::templates::Miner miner(options);
+    galen::log_templates::Miner miner(options);
     for (const std::string& line : lines) miner.Add(line);
     for (const auto& one : miner.Templates()) {
       std::cout << one.id << '\t' << one.count << '\t' << one.text << '\n';
@@ -54,7 +54,7 @@ int main(int argc, char** argv) {
     std::size_t done = 0;
     std::uint64_t sum = 0;
     while (end - begin < number) {
-      galen::templates::Miner miner(options);
+      galen::log_templates::Miner miner(options);
       for (const std::string& line : lines) sum += miner.Add(line);
       done += lines.size();
       end = ProcessorSeconds();

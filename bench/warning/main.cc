@@ -18,9 +18,9 @@
 #include "bench/warning/rivals.h"
 #include "bench/warning/scoring.h"
 #include "bench/warning/watched.h"
-#include "common/warning/detectors.h"
-#include "common/warning/policy.h"
-#include "common/warning/rules.h"
+#include "services/watch/early_warning/detection/detectors.h"
+#include "services/watch/early_warning/detection/policy.h"
+#include "services/watch/early_warning/detection/rules.h"
 
 ABSL_FLAG(int, seeds, 201, "First seed that is scored.");
 ABSL_FLAG(int, count, 5, "How many.");
@@ -45,16 +45,16 @@ double ThreadSeconds() {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
 }
 
-const warning::Book& TheBook() {
-  static const warning::Book book = [] {
-    auto loaded = warning::LoadRules({absl::StrCat(GALEN_SOURCE_DIR, "/knowledge")});
+const watch::detection::RuleSet& TheRules() {
+  static const watch::detection::RuleSet rule_set = [] {
+    auto loaded = watch::detection::LoadRules({absl::StrCat(GALEN_SOURCE_DIR, "/knowledge")});
     if (!loaded.ok()) {
       std::fprintf(stderr, "%s\n", std::string(loaded.status().message()).c_str());
       std::exit(1);
     }
     return *std::move(loaded);
   }();
-  return book;
+  return rule_set;
 }
 
 // Galen's early warning.
@@ -71,7 +71,7 @@ class Ours {
     StepKind(nodes_, fleet.node_jobs(), now, at);
     StepKind(jobs_, fleet.job_ids(), now, at);
     std::vector<Told> told;
-    for (const warning::Alarm& alarm : policy_.Step(at, notices_)) {
+    for (const watch::detection::Alarm& alarm : policy_.Step(at, notices_)) {
       told.push_back(ToldOf(alarm, minute));
       told.back().what = absl::StrCat(alarm.notices.front().rule, " ", alarm.score);
       ids_.emplace_back(alarm.id, told.back());
@@ -92,13 +92,13 @@ class Ours {
   static int NumberIn(const std::string& name) {
     return name.empty() ? -1 : std::atoi(name.c_str() + 1);
   }
-  static Told ToldOf(const warning::Alarm& alarm, int minute) {
-    const warning::Where& where = alarm.notices.front().where;
+  static Told ToldOf(const watch::detection::Alarm& alarm, int minute) {
+    const watch::detection::Where& where = alarm.notices.front().where;
     return {minute + kBehind, NumberIn(where.node), NumberIn(where.job), ""};
   }
-  void StepKind(warning::Detectors& detectors, const std::vector<std::int32_t>& groups,
+  void StepKind(watch::detection::Detectors& detectors, const std::vector<std::int32_t>& groups,
                 const Watched& now, absl::Time at) {
-    warning::Moment moment;
+    watch::detection::Moment moment;
     moment.minute = absl::ToUnixSeconds(at) / 60;
     moment.groups = groups;
     silent_.assign(groups.size(), 0);
@@ -110,8 +110,8 @@ class Ours {
     for (const std::string& measure : detectors.measures()) {
       moment.columns.push_back(ColumnOf(measure, now));
     }
-    for (const warning::Sign& sign : detectors.Step(moment)) {
-      warning::Notice notice;
+    for (const watch::detection::Sign& sign : detectors.Step(moment)) {
+      watch::detection::Notice notice;
       notice.rule = detectors.rules()[sign.rule]->name;
       const bool gpu = &detectors == &gpus_;
       const auto node = static_cast<int>(sign.slot) / (gpu ? per_node_ : 1);
@@ -143,11 +143,11 @@ class Ours {
   }
 
   const int per_node_;
-  warning::Detectors gpus_{TheBook(), warning::Of::kGpu};
-  warning::Detectors nodes_{TheBook(), warning::Of::kNode};
-  warning::Detectors jobs_{TheBook(), warning::Of::kJob};
-  warning::Policy policy_{TheBook()};
-  std::vector<warning::Notice> notices_;
+  watch::detection::Detectors gpus_{TheRules(), watch::detection::Of::kGpu};
+  watch::detection::Detectors nodes_{TheRules(), watch::detection::Of::kNode};
+  watch::detection::Detectors jobs_{TheRules(), watch::detection::Of::kJob};
+  watch::detection::Policy policy_{TheRules()};
+  std::vector<watch::detection::Notice> notices_;
   std::vector<std::uint8_t> silent_;
   std::vector<std::pair<std::int64_t, Told>> ids_;
 };

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/testing/warning/made_up_fleet.h"
+#include "tests/testing/detection/made_up_fleet.h"
 
 namespace galen::bench {
 

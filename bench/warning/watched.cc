@@ -8,12 +8,12 @@
 
 #include "absl/time/time.h"
 #include "absl/types/span.h"
-#include "common/series/align.h"
+#include "common/timeseries/align.h"
 
 namespace galen::bench {
 namespace {
 
-// As in galen-watch (services/watch/early): how long a sample is valid.
+// As in galen-watch (services/watch/early_warning): how long a sample is valid.
 constexpr absl::Duration kMostAge = absl::Minutes(2);
 
 // The second of each minute at which a machine is scraped.
@@ -27,7 +27,7 @@ void Watched::Grow(const std::vector<double>& values, double scale, std::vector<
   growth.resize(values.size());
   const std::size_t per_node = values.size() / fleet_.node_jobs().size();
   const std::int64_t second = std::int64_t{60} * fleet_.minute();
-  const series::Grid grid{absl::FromUnixSeconds(second), absl::Minutes(1), 1};
+  const timeseries::Grid grid{absl::FromUnixSeconds(second), absl::Minutes(1), 1};
   for (std::size_t i = 0; i < values.size(); ++i) {
     Scrapes& scrapes = counters[i];
     if (!std::isnan(values[i])) {
@@ -37,7 +37,7 @@ void Watched::Grow(const std::vector<double>& values, double scale, std::vector<
       }
       scrapes.samples[scrapes.size++] = {1000 * (second + SecondOf(i / per_node)), values[i]};
     }
-    const series::Rate rate = series::RateOf(
+    const timeseries::Rate rate = timeseries::RateOf(
         absl::MakeConstSpan(scrapes.samples.data(), scrapes.size), grid, {.most_gap = kMostAge});
     growth[i] = rate.per_second.values[0] * static_cast<float>(scale);
   }

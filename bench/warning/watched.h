@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "common/series/grid.h"
-#include "tests/testing/warning/made_up_fleet.h"
+#include "common/timeseries/grid.h"
+#include "tests/testing/detection/made_up_fleet.h"
 
 namespace galen::bench {
 
@@ -27,7 +27,7 @@ class Watched {
  private:
   // The last scrapes of a counter.
   struct Scrapes {
-    std::array<series::Sample, 5> samples;
+    std::array<timeseries::Sample, 5> samples;
     std::size_t size = 0;
   };
   void Grow(const std::vector<double>& values, double scale, std::vector<Scrapes>& counters,

@@ -6,7 +6,7 @@
 namespace galen {
 
 // For an even number the mean of both in the middle; 0 if there are none. For series with gaps see
-// common/series/robust.h.
+// common/timeseries/robust.h.
 double Median(std::vector<double> values);
 
 }  // namespace galen

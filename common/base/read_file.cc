@@ -24,7 +24,10 @@ absl::StatusOr<std::string> ReadSmallFile(const std::string& path, std::size_t m
   if (file >= 0) close(file);
   if (got < 0) return absl::ErrnoToStatus(why, absl::StrCat(path, ": cannot be read"));
   if (content.size() > most) {
-    return absl::InvalidArgumentError(absl::StrCat(path, ": has more than ", most, " bytes"));
+    constexpr std::size_t kMiB = std::size_t{1} << 20;
+    return absl::InvalidArgumentError(
+        most % kMiB == 0 ? absl::StrCat(path, ": has more than ", most / kMiB, " MiB")
+                         : absl::StrCat(path, ": has more than ", most, " bytes"));
   }
   return content;
 }

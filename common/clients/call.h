@@ -9,8 +9,8 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/base/executor.h"
-#include "common/metrics/calls.h"
-#include "common/trace/trace.h"
+#include "common/observability/metrics/calls.h"
+#include "common/observability/trace/trace.h"
 
 namespace galen::clients {
 

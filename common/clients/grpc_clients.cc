@@ -9,11 +9,11 @@
 
 #include "common/base/mutex.h"
 #include "common/base/steady.h"
+#include "common/observability/trace/trace.h"
 #include "common/rpc/observe.h"
 #include "common/rpc/replicas/replicas.h"
 #include "common/rpc/status.h"
 #include "common/security/claims/claim.h"
-#include "common/trace/trace.h"
 #include "galen/conclusion/v1/conclusion.grpc.pb.h"
 #include "galen/execution/v1/execution.grpc.pb.h"
 #include "galen/node/v1/node.grpc.pb.h"

@@ -11,7 +11,7 @@
 #include "common/base/status_macros.h"
 #include "common/curation/ingest.h"
 #include "common/curation/similar_texts.h"
-#include "common/logs/scanner.h"
+#include "common/log_analysis/scan/scanner.h"
 
 namespace galen::curation {
 namespace {
@@ -41,7 +41,7 @@ double WeightOf(const knowledge::v1::SignalPattern& signal) {
 class BuiltinLabeller final : public Labeller {
  public:
   BuiltinLabeller(const knowledge::Knowledge& knowledge,
-                  std::unique_ptr<const logs::Scanner> scanner, std::vector<std::string> labels,
+                  std::unique_ptr<const log_scan::Scanner> scanner, std::vector<std::string> labels,
                   const std::vector<std::string>& texts)
       : knowledge_(knowledge),
         scanner_(std::move(scanner)),
@@ -55,10 +55,10 @@ class BuiltinLabeller final : public Labeller {
       std::string message;
     };
     std::map<std::string, Support> leaves;
-    const auto scan = [&](const std::string& text, logs::TextKind kind) {
-      logs::LogScan log(*scanner_, {.kind = kind});
+    const auto scan = [&](const std::string& text, log_scan::TextKind kind) {
+      log_scan::LogScan log(*scanner_, {.kind = kind});
       log.Feed(text);
-      for (const logs::Hit& hit : log.Finish().hits) {
+      for (const log_scan::Hit& hit : log.Finish().hits) {
         const auto& signal = scanner_->patterns().Get(static_cast<int>(hit.pattern));
         for (const std::string& label : signal.labels()) {
           const knowledge::v1::Label* leaf = knowledge_.FindLabel(label);
@@ -69,8 +69,8 @@ class BuiltinLabeller final : public Labeller {
         }
       }
     };
-    scan(absl::StrCat(ticket.title, "\n", ticket.description), logs::TextKind::kDescription);
-    scan(absl::StrJoin(ticket.logs, "\n"), logs::TextKind::kLog);
+    scan(absl::StrCat(ticket.title, "\n", ticket.description), log_scan::TextKind::kDescription);
+    scan(absl::StrJoin(ticket.logs, "\n"), log_scan::TextKind::kLog);
     const auto query = texts_.Embed(absl::StrCat(ticket.title, "\n", ticket.description, "\n",
                                                  absl::StrJoin(ticket.logs, "\n")));
     for (const auto& [text, similarity] : texts_.Near(query)) {
@@ -99,7 +99,7 @@ class BuiltinLabeller final : public Labeller {
 
  private:
   const knowledge::Knowledge& knowledge_;
-  const std::unique_ptr<const logs::Scanner> scanner_;
+  const std::unique_ptr<const log_scan::Scanner> scanner_;
   const std::vector<std::string> labels_;  // of each text
   const SimilarTexts texts_;
 };
@@ -108,8 +108,8 @@ class BuiltinLabeller final : public Labeller {
 
 absl::StatusOr<std::unique_ptr<const Labeller>> MakeBuiltinLabeller(
     const knowledge::Knowledge& knowledge) {
-  GALEN_ASSIGN_OR_RETURN(std::unique_ptr<const logs::Scanner> scanner,
-                         logs::Scanner::Create(knowledge.base().signals(), ""));
+  GALEN_ASSIGN_OR_RETURN(std::unique_ptr<const log_scan::Scanner> scanner,
+                         log_scan::Scanner::Create(knowledge.base().signals(), ""));
   std::vector<std::string> labels;
   std::vector<std::string> texts;
   for (const knowledge::v1::Label& label : knowledge.base().labels()) {

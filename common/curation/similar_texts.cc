@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "common/retrieval/tokens.h"
+#include "common/incident_history/tokens.h"
 
 namespace galen::curation {
 namespace {
@@ -30,7 +30,7 @@ SimilarTexts::SimilarTexts(const std::vector<std::string>& texts) {
   std::vector<Counts> counts(texts.size());
   std::vector<int> in_texts;
   for (std::size_t i = 0; i < texts.size(); ++i) {
-    for (const std::string& word : retrieval::Tokens(texts[i])) {
+    for (const std::string& word : incident_history::Tokens(texts[i])) {
       const auto [it, added] = numbers_.emplace(word, static_cast<std::uint32_t>(words_.size()));
       if (added) {
         words_.push_back(word);
@@ -58,7 +58,7 @@ SimilarTexts::SimilarTexts(const std::vector<std::string>& texts) {
 
 SimilarTexts::Vector SimilarTexts::Embed(absl::string_view text) const {
   Counts counts;
-  for (const std::string& word : retrieval::Tokens(text)) {
+  for (const std::string& word : incident_history::Tokens(text)) {
     if (const auto it = numbers_.find(word); it != numbers_.end()) ++counts[it->second];
   }
   Vector vector;

@@ -19,7 +19,7 @@
 #include "common/host/incident_yaml.h"
 #include "common/host/manifest.h"
 #include "common/host/node_name.h"
-#include "common/host/yaml.h"
+#include "common/yaml/yaml.h"
 
 namespace galen::host {
 namespace {

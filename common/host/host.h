@@ -60,7 +60,7 @@ struct Space {
 // A log that belongs to the incident.
 struct JobLog {
   std::string name;  // as the incident names it: "train.log"
-  std::string path;  // absolute, to be opened by logs::LogReader
+  std::string path;  // absolute, to be opened by log_scan::LogReader
   std::string node;  // the machine that wrote it; empty: not known, or several did
   std::optional<int> rank;
   std::string kind;  // "job", "system", "scheduler"; empty: not known

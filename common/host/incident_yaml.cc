@@ -13,7 +13,7 @@
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/host/bundle_files.h"
-#include "common/host/yaml.h"
+#include "common/yaml/yaml.h"
 #include "google/protobuf/timestamp.pb.h"
 
 namespace galen::host {

@@ -10,7 +10,7 @@
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/host/node_name.h"
-#include "common/host/yaml.h"
+#include "common/yaml/yaml.h"
 
 namespace galen::host {
 namespace {

@@ -15,7 +15,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "common/intake/line.h"
-#include "common/logs/line_text.h"
+#include "common/log_analysis/scan/line_text.h"
 
 namespace galen::intake {
 namespace {
@@ -138,7 +138,7 @@ void ResolveEntities(std::string& text) {
 
 std::string Plain(absl::string_view given) {
   std::string text = Decoded(given);
-  text.resize(logs::Normalize(text.data(), text.size(), true, false).size);
+  text.resize(log_scan::Normalize(text.data(), text.size(), true, false).size);
   PartOverwritten(text);
   if (absl::StrContains(text, "\xC2\xA0") || absl::StrContains(text, "\xE2\x80") ||
       absl::StrContains(text, "\xEF\xBB\xBF")) {
@@ -181,7 +181,7 @@ bool IsData(absl::string_view text) {
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     ++lines;
-    data += logs::IsBinary(text.substr(0, end)) ? 1 : 0;
+    data += log_scan::IsBinary(text.substr(0, end)) ? 1 : 0;
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return data * 2 > lines;

@@ -41,10 +41,11 @@ absl::StatusOr<std::vector<std::string>> ListYaml(const fs::path& directory) {
     const std::string base = it->path().filename().string();
     std::error_code ignored;
     // (How ticket systems are spoken to is the gateway's alone to read: docs/tickets.md; what a
-    // triage of logs goes by is read by common/triage, measurements by common/perfmodel, families
-    // of kernels by common/profile, playbooks by common/playbook, early warning by common/warning,
-    // what is carried out on machines by common/actions, what is known to fail together by
-    // common/advisor, the words that people use by common/words.)
+    // triage of logs goes by is read by common/log_analysis/triage, measurements by
+    // common/perfmodel, families of kernels by common/profile, playbooks by
+    // services/execution/playbook, early warning by services/watch/early_warning/detection, what is
+    // carried out on machines by common/remediation, what is known to fail together by
+    // services/advisor/learning, the words that people use by common/phrases.)
     const bool apart =
         it.depth() == 0 &&
         (base == kProposalsFolder || base == kWebhooksFolder || base == "actions" ||
@@ -84,7 +85,7 @@ absl::StatusOr<std::vector<SourceFile>> ReadFiles(absl::Span<const std::string> 
       std::error_code ignored;
       const std::uintmax_t size = fs::file_size(directory / name, ignored);
       std::string content(
-          ignored || size > host::kMaxYamlBytes ? host::kMaxYamlBytes + 1 : size + 1, '\0');
+          ignored || size > kMaxYamlBytes ? kMaxYamlBytes + 1 : size + 1, '\0');
       in.read(content.data(), static_cast<std::streamsize>(content.size()));
       if (in.bad() || !in.is_open()) {
         Add(problems, directories.size() > 1 ? (directory / name).generic_string() : shown,

@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "common/host/yaml.h"
 #include "common/knowledge/load.h"
+#include "common/yaml/yaml.h"
 
 namespace galen::knowledge {
 
-using YamlNode = host::Yaml;
+using YamlNode = Yaml;
 
-// Reads one YAML document of UTF-8 text, as host::ReadYaml(). Nothing, and a problem that names
+// Reads one YAML document of UTF-8 text, as galen::ReadYaml(). Nothing, and a problem that names
 // file and line, when it cannot be read. `file` is for messages only.
 std::optional<YamlNode> ReadYaml(absl::string_view text, const std::string& file,
                                  std::vector<Problem>& problems);

@@ -42,37 +42,37 @@ bool WillPass(int code, bool asked_to_wait, bool twice_is_once) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Client>> Client::Make(const Options& options,
-                                                     Surroundings surroundings) {
+                                                     Dependencies dependencies) {
   GALEN_RETURN_IF_ERROR(Check(options));
-  if (surroundings.transport == nullptr) {
-    surroundings.transport =
+  if (dependencies.transport == nullptr) {
+    dependencies.transport =
         std::make_unique<http::CurlTransport>(http::Options{.server = options.server,
                                                             .what = "API server",
                                                             .ca_file = options.ca_file,
                                                             .connect = options.connect});
   }
-  if (!surroundings.now) surroundings.now = &SteadyNow;
-  if (!surroundings.chance) surroundings.chance = &AnyChance;
-  if (!surroundings.sleep) {
-    surroundings.sleep = [](absl::Duration duration, const Cancellation& cancellation) {
+  if (!dependencies.now) dependencies.now = &SteadyNow;
+  if (!dependencies.chance) dependencies.chance = &AnyChance;
+  if (!dependencies.sleep) {
+    dependencies.sleep = [](absl::Duration duration, const Cancellation& cancellation) {
       return cancellation.SleepFor(duration);
     };
   }
-  return std::unique_ptr<Client>(new Client(options, std::move(surroundings)));
+  return std::unique_ptr<Client>(new Client(options, std::move(dependencies)));
 }
 
-Client::Client(const Options& options, Surroundings surroundings)
+Client::Client(const Options& options, Dependencies dependencies)
     : options_(options),
-      surroundings_(std::move(surroundings)),
+      dependencies_(std::move(dependencies)),
       token_(options.token_file),
       bucket_(options.requests_per_second, options.burst) {}
 
 absl::Duration Client::PauseBefore(int number, std::optional<absl::Duration> retry_after) const {
-  return http::Pause(options_.retry, number, retry_after, surroundings_.chance());
+  return http::Pause(options_.retry, number, retry_after, dependencies_.chance());
 }
 
 absl::Status Client::TakeTurn(absl::Time deadline, const Cancellation& cancellation) {
-  const absl::Time now = surroundings_.now();
+  const absl::Time now = dependencies_.now();
   std::optional<absl::Duration> wait;
   {
     MutexLock lock(mu_);
@@ -83,7 +83,7 @@ absl::Status Client::TakeTurn(absl::Time deadline, const Cancellation& cancellat
         "API server ", options_.server, ": more requests than its client lets through (",
         options_.requests_per_second, " a second); ask less, or raise it"));
   }
-  if (*wait > absl::ZeroDuration() && surroundings_.sleep(*wait, cancellation)) {
+  if (*wait > absl::ZeroDuration() && dependencies_.sleep(*wait, cancellation)) {
     return absl::CancelledError("stopped by the caller");
   }
   return absl::OkStatus();
@@ -91,13 +91,13 @@ absl::Status Client::TakeTurn(absl::Time deadline, const Cancellation& cancellat
 
 absl::StatusOr<HttpReply> Client::SendOnce(const HttpRequest& request) {
   GALEN_ASSIGN_OR_RETURN(const http::Secret token, token_.Get());
-  absl::StatusOr<HttpReply> reply = surroundings_.transport->Send(request, token);
+  absl::StatusOr<HttpReply> reply = dependencies_.transport->Send(request, token);
   if (!reply.ok() || reply->code != 401 || token.empty()) return reply;
   // It may have been exchanged since it was read.
   token_.Refused();
   GALEN_ASSIGN_OR_RETURN(const http::Secret now, token_.Get());
   if (now == token) return reply;
-  return surroundings_.transport->Send(request, now);
+  return dependencies_.transport->Send(request, now);
 }
 
 absl::StatusOr<Json> Client::Ask(HttpRequest request, absl::Time deadline, const Call& call) {
@@ -128,8 +128,8 @@ absl::StatusOr<Json> Client::Ask(HttpRequest request, absl::Time deadline, const
     if (!again || tries > options_.retry.most) return status;
     const absl::Duration pause = PauseBefore(tries, RetryAfter(status));
     // The server's own answer now is better than a deadline later.
-    if (surroundings_.now() + pause >= deadline) return status;
-    if (surroundings_.sleep(pause, cancellation)) {
+    if (dependencies_.now() + pause >= deadline) return status;
+    if (dependencies_.sleep(pause, cancellation)) {
       return absl::CancelledError("stopped by the caller");
     }
   }
@@ -140,7 +140,7 @@ absl::StatusOr<Json> Client::Get(const Resource& resource, const ObjectName& obj
   if (object.name.empty()) return absl::InvalidArgumentError("get: the object has no name");
   HttpRequest request;
   GALEN_ASSIGN_OR_RETURN(request.target, PathOf(resource, object));
-  return Ask(std::move(request), surroundings_.now() + call.timeout, call);
+  return Ask(std::move(request), dependencies_.now() + call.timeout, call);
 }
 
 absl::StatusOr<Listing> Client::ListOnce(const Selection& selection, const std::string& path,
@@ -182,7 +182,7 @@ absl::StatusOr<Listing> Client::ListOnce(const Selection& selection, const std::
 
 absl::StatusOr<Listing> Client::List(const Selection& selection, const Call& call, int page) {
   GALEN_ASSIGN_OR_RETURN(const std::string path, PathOf(selection.resource, {selection.space, ""}));
-  const absl::Time deadline = surroundings_.now() + call.timeout;
+  const absl::Time deadline = dependencies_.now() + call.timeout;
   for (int beginning = 1;; ++beginning) {
     absl::StatusOr<Listing> listing = ListOnce(selection, path, page, deadline, call);
     if (!absl::IsOutOfRange(listing.status()) || beginning == kMostBeginnings) return listing;
@@ -196,7 +196,7 @@ absl::StatusOr<Json> Client::Create(const Resource& resource, absl::string_view 
   GALEN_ASSIGN_OR_RETURN(request.target, PathOf(resource, {std::string(space), ""}));
   request.content_type = "application/json";
   request.body = object.dump(-1, ' ', false, Json::error_handler_t::replace);
-  return Ask(std::move(request), surroundings_.now() + call.timeout, call);
+  return Ask(std::move(request), dependencies_.now() + call.timeout, call);
 }
 
 absl::StatusOr<Json> Client::Apply(const Resource& resource, const ObjectName& object,
@@ -220,7 +220,7 @@ absl::StatusOr<Json> Client::Apply(const Resource& resource, const ObjectName& o
       break;
   }
   request.body = patch.content.dump(-1, ' ', false, Json::error_handler_t::replace);
-  return Ask(std::move(request), surroundings_.now() + call.timeout, call);
+  return Ask(std::move(request), dependencies_.now() + call.timeout, call);
 }
 
 absl::Status Client::WatchOnce(const Selection& selection, absl::string_view version,
@@ -237,7 +237,7 @@ absl::Status Client::WatchOnce(const Selection& selection, absl::string_view ver
   request.on_bytes = on_bytes;
   request.most_bytes = std::numeric_limits<std::size_t>::max();  // a watch goes on for hours
   request.cancellation = call.cancellation;
-  request.deadline = surroundings_.now() + call.timeout + kGrace;
+  request.deadline = dependencies_.now() + call.timeout + kGrace;
   GALEN_RETURN_IF_ERROR(TakeTurn(request.deadline, CancellationOf(call)));
   GALEN_ASSIGN_OR_RETURN(const HttpReply reply, SendOnce(request));
   if (reply.code >= 200 && reply.code < 300) return absl::OkStatus();

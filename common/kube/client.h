@@ -21,8 +21,8 @@
 
 namespace galen::kube {
 
-// The client's surroundings; tests give their own.
-struct Surroundings {
+// The client's dependencies; tests give their own.
+struct Dependencies {
   std::unique_ptr<Transport> transport;  // null: libcurl
   std::function<absl::Time()> now;       // on SteadyNow()'s scale
   // True when it was cancelled.
@@ -70,7 +70,7 @@ struct Patch {
 class Client {
  public:
   static absl::StatusOr<std::unique_ptr<Client>> Make(const Options& options,
-                                                      Surroundings surroundings = {});
+                                                      Dependencies dependencies = {});
 
   absl::StatusOr<Json> Get(const Resource& resource, const ObjectName& object, const Call& call);
   // The whole list, page by page. If a page has expired because the list takes too long (410), it
@@ -91,12 +91,12 @@ class Client {
   // [0, 1).
   absl::Duration PauseBefore(int number, std::optional<absl::Duration> retry_after) const;
   bool Sleep(absl::Duration duration, const Cancellation& cancellation) const {
-    return surroundings_.sleep(duration, cancellation);
+    return dependencies_.sleep(duration, cancellation);
   }
-  double Chance() const { return surroundings_.chance(); }
+  double Chance() const { return dependencies_.chance(); }
 
  private:
-  Client(const Options& options, Surroundings surroundings);
+  Client(const Options& options, Dependencies dependencies);
   absl::Status TakeTurn(absl::Time deadline, const Cancellation& cancellation);
   // One request, two if the token was refused.
   absl::StatusOr<HttpReply> SendOnce(const HttpRequest& request);
@@ -105,7 +105,7 @@ class Client {
                                    absl::Time deadline, const Call& call);
 
   const Options options_;
-  const Surroundings surroundings_;
+  const Dependencies dependencies_;
   TokenFile token_;
   Mutex mu_;
   TokenBucket bucket_ ABSL_GUARDED_BY(mu_);

@@ -96,20 +96,20 @@ struct HttpClient::Call {
 };
 
 absl::StatusOr<std::unique_ptr<HttpClient>> HttpClient::Make(const Endpoint& endpoint,
-                                                             Surroundings surroundings) {
+                                                             Dependencies dependencies) {
   GALEN_RETURN_IF_ERROR(CheckReadable(endpoint.ca_file, "ca_file"));
   GALEN_RETURN_IF_ERROR(CheckReadable(endpoint.certificate_file, "certificate_file"));
   GALEN_RETURN_IF_ERROR(CheckReadable(endpoint.certificate_key_file, "certificate_key_file"));
   GALEN_ASSIGN_OR_RETURN(http::Secret key, ReadKey(endpoint));
-  if (!surroundings.chance) surroundings.chance = RandomChance;
-  if (!surroundings.sleep) surroundings.sleep = SleepFor;
+  if (!dependencies.chance) dependencies.chance = RandomChance;
+  if (!dependencies.sleep) dependencies.sleep = SleepFor;
   return std::unique_ptr<HttpClient>(
-      new HttpClient(endpoint, std::move(key), std::move(surroundings)));
+      new HttpClient(endpoint, std::move(key), std::move(dependencies)));
 }
 
-HttpClient::HttpClient(const Endpoint& endpoint, http::Secret key, Surroundings surroundings)
+HttpClient::HttpClient(const Endpoint& endpoint, http::Secret key, Dependencies dependencies)
     : endpoint_(endpoint),
-      surroundings_(std::move(surroundings)),
+      dependencies_(std::move(dependencies)),
       transport_({.key_header = endpoint.authorization == Authorization::kBearer
                                     ? "Authorization: Bearer "
                                     : "api-key: ",
@@ -143,7 +143,7 @@ bool HttpClient::RenewKey() {
 
 Health HttpClient::health() const {
   const absl::Time now =
-      surroundings_.clock != nullptr ? surroundings_.clock->Now() : system_clock_.Now();
+      dependencies_.clock != nullptr ? dependencies_.clock->Now() : system_clock_.Now();
   const MutexLock lock(mu_);
   Health health = health_;
   health.circuit = circuit_.state(now);
@@ -196,7 +196,7 @@ absl::Status HttpClient::RunCounted(http::Request& request, const CallOptions& o
                                     const std::function<absl::Status(http::Reply&)>& take,
                                     const std::function<void()>& begin,
                                     const std::function<bool()>& started, Call& call) {
-  const Clock& clock = surroundings_.clock != nullptr ? *surroundings_.clock
+  const Clock& clock = dependencies_.clock != nullptr ? *dependencies_.clock
                                                       : static_cast<const Clock&>(system_clock_);
   const Cancellation& cancellation =
       options.cancellation != nullptr ? *options.cancellation : Cancellation::Never();
@@ -244,7 +244,7 @@ absl::Status HttpClient::RunCounted(http::Request& request, const CallOptions& o
     {
       const MutexLock lock(mu_);
       circuit_.Report(*ticket, OutcomeOf(status, call.latency >= fair_chance), clock.Now(),
-                      surroundings_.chance());
+                      dependencies_.chance());
     }
     if (status.ok() || started()) return status;
     if (absl::IsPermissionDenied(status) && !renewed && RenewKey()) {
@@ -255,14 +255,14 @@ absl::Status HttpClient::RunCounted(http::Request& request, const CallOptions& o
     if (!MayPass(status) || sent.requests == 0 || retry >= endpoint_.retry.most) return status;
     ++retry;
     const auto asked = reply.ok() ? reply->retry_after : std::nullopt;
-    const absl::Duration pause = http::Pause(endpoint_.retry, retry, asked, surroundings_.chance());
+    const absl::Duration pause = http::Pause(endpoint_.retry, retry, asked, dependencies_.chance());
     if (absl::Now() + pause >= deadline) {
       if (!asked.has_value()) return status;
       return absl::Status(status.code(),
                           absl::StrCat(status.message(), ", to be asked again in ",
                                        absl::FormatDuration(*asked), ", after the deadline"));
     }
-    if (surroundings_.sleep(pause, cancellation)) {
+    if (dependencies_.sleep(pause, cancellation)) {
       return absl::CancelledError("stopped by the caller");
     }
     const MutexLock lock(mu_);

@@ -21,7 +21,7 @@
 namespace galen::llm {
 
 // What a client asks the world for, beside the endpoint; tests have their own.
-struct Surroundings {
+struct Dependencies {
   const Clock* clock =
       nullptr;  // what the circuit goes by; outlives the client; null: the system's
   std::function<double()> chance;  // in [0, 1); thread-safe; empty: random
@@ -36,7 +36,7 @@ class HttpClient final : public LlmClient {
   // Reads the key and looks whether the files of `tls` can be read. FAILED_PRECONDITION names what
   // is missing. It sends nothing.
   static absl::StatusOr<std::unique_ptr<HttpClient>> Make(const Endpoint& endpoint,
-                                                          Surroundings surroundings = {});
+                                                          Dependencies dependencies = {});
 
   absl::StatusOr<ChatAnswer> Chat(const ChatRequest& request, const CallOptions& options) override;
   absl::StatusOr<Embeddings> Embed(const EmbedRequest& request,
@@ -49,7 +49,7 @@ class HttpClient final : public LlmClient {
  private:
   struct Call;
 
-  HttpClient(const Endpoint& endpoint, http::Secret key, Surroundings surroundings);
+  HttpClient(const Endpoint& endpoint, http::Secret key, Dependencies dependencies);
 
   // Sends until `take` has taken a reply, an error is final, or there is no time left. `take` turns
   // a reply with code 2xx into an answer; `started` says that nothing may be sent again.
@@ -69,7 +69,7 @@ class HttpClient final : public LlmClient {
   absl::Status Named(const absl::Status& status) const;
 
   const Endpoint endpoint_;
-  const Surroundings surroundings_;
+  const Dependencies dependencies_;
   const SystemClock system_clock_;
   http::CurlTransport transport_;
   mutable Mutex mu_;

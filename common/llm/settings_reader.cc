@@ -10,14 +10,12 @@
 
 namespace galen::llm {
 
-using host::Yaml;
-
 absl::StatusOr<SettingsReader> SettingsReader::Open(absl::string_view text,
                                                     absl::string_view file) {
-  GALEN_ASSIGN_OR_RETURN(Yaml parsed, host::ParseYaml(text, file));
+  GALEN_ASSIGN_OR_RETURN(Yaml parsed, ParseYaml(text, file));
   auto root = std::make_shared<const Yaml>(std::move(parsed));
   if (root->kind != Yaml::Kind::kMap) {
-    return host::YamlError(*root, file, "is no map of settings; begin with url: ...");
+    return YamlError(*root, file, "is no map of settings; begin with url: ...");
   }
   const Yaml* const map = root.get();
   return SettingsReader(std::move(root), map, std::string(file));
@@ -33,8 +31,8 @@ std::vector<std::string> SettingsReader::names() const {
 
 absl::Status SettingsReader::Error(absl::string_view field, absl::string_view what) const {
   const Yaml* const value = field.empty() ? nullptr : map_->Find(field);
-  return host::YamlError(value == nullptr ? *map_ : *value, file_,
-                         field.empty() ? std::string(what) : absl::StrCat(field, ": ", what));
+  return YamlError(value == nullptr ? *map_ : *value, file_,
+                   field.empty() ? std::string(what) : absl::StrCat(field, ": ", what));
 }
 
 absl::StatusOr<const Yaml*> SettingsReader::Scalar(absl::string_view field) {
@@ -55,7 +53,7 @@ absl::Status SettingsReader::Text(absl::string_view field, std::string& value) {
 absl::Status SettingsReader::Bool(absl::string_view field, bool& value) {
   GALEN_ASSIGN_OR_RETURN(const Yaml* const scalar, Scalar(field));
   if (scalar != nullptr) {
-    GALEN_ASSIGN_OR_RETURN(value, host::YamlBool(*scalar, file_, field));
+    GALEN_ASSIGN_OR_RETURN(value, YamlBool(*scalar, file_, field));
   }
   return absl::OkStatus();
 }

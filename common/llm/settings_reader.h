@@ -13,7 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
-#include "common/host/yaml.h"
+#include "common/yaml/yaml.h"
 
 namespace galen::llm {
 
@@ -51,14 +51,14 @@ class SettingsReader {
   absl::Status Error(absl::string_view field, absl::string_view what) const;
 
  private:
-  SettingsReader(std::shared_ptr<const host::Yaml> root, const host::Yaml* map, std::string file)
+  SettingsReader(std::shared_ptr<const Yaml> root, const Yaml* map, std::string file)
       : root_(std::move(root)), map_(map), file_(std::move(file)) {}
 
   // The scalar of a field; nullptr when it is not there or null.
-  absl::StatusOr<const host::Yaml*> Scalar(absl::string_view field);
+  absl::StatusOr<const Yaml*> Scalar(absl::string_view field);
 
-  std::shared_ptr<const host::Yaml> root_;
-  const host::Yaml* map_;  // in *root_
+  std::shared_ptr<const Yaml> root_;
+  const Yaml* map_;  // in *root_
   std::string file_;
   mutable std::set<std::string, std::less<>> asked_;
 };

@@ -8,13 +8,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/perfmodel/task.h"
-#include "common/plot/svg.h"
+#include "common/svg/svg.h"
 
 namespace galen::perfmodel {
 namespace {
 
-using plot::Frame;
-using plot::Svg;
+using svg::Frame;
+using svg::Svg;
 
 constexpr double kWidth = 820;
 constexpr std::size_t kMostPoints = 6;

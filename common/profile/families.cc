@@ -8,44 +8,40 @@
 #include "absl/strings/str_join.h"
 #include "common/base/re2_piece.h"
 #include "common/base/status_macros.h"
-#include "common/host/knowledge_file.h"
-#include "common/host/yaml.h"
+#include "common/yaml/knowledge_file.h"
+#include "common/yaml/yaml.h"
 
 namespace galen::profile {
 namespace {
 
-using host::Yaml;
-
 constexpr std::size_t kMostFamilies = 256;
 
 absl::StatusOr<Family> ReadFamily(const Yaml& entry, absl::string_view file) {
-  GALEN_RETURN_IF_ERROR(
-      host::YamlFields(entry, file, {"name", "title", "kind", "patterns", "source"}));
+  GALEN_RETURN_IF_ERROR(YamlFields(entry, file, {"name", "title", "kind", "patterns", "source"}));
   Family family;
   std::string kind;
   for (const auto& [name, into] : {std::pair<const char*, std::string*>{"name", &family.name},
                                    {"title", &family.title},
                                    {"kind", &kind},
                                    {"source", &family.source}}) {
-    GALEN_ASSIGN_OR_RETURN(*into, host::YamlNeeded(entry, file, name));
+    GALEN_ASSIGN_OR_RETURN(*into, YamlNeeded(entry, file, name));
   }
   if (kind == "communication") {
     family.kind = Kind::kCommunication;
   } else if (kind == "memory") {
     family.kind = Kind::kMemory;
   } else if (kind != "compute") {
-    return host::YamlError(
-        entry, file, absl::StrCat("kind \"", kind, "\": is compute, communication or memory"));
+    return YamlError(entry, file,
+                     absl::StrCat("kind \"", kind, "\": is compute, communication or memory"));
   }
   const Yaml* patterns = entry.Find("patterns");
-  if (patterns == nullptr) return host::YamlError(entry, file, "needs patterns");
-  GALEN_ASSIGN_OR_RETURN(family.patterns, host::YamlTexts(*patterns, file, "patterns"));
-  if (family.patterns.empty()) return host::YamlError(*patterns, file, "needs patterns");
+  if (patterns == nullptr) return YamlError(entry, file, "needs patterns");
+  GALEN_ASSIGN_OR_RETURN(family.patterns, YamlTexts(*patterns, file, "patterns"));
+  if (family.patterns.empty()) return YamlError(*patterns, file, "needs patterns");
   for (const std::string& pattern : family.patterns) {
     const RE2 compiled(pattern, RE2::Quiet);
     if (!compiled.ok()) {
-      return host::YamlError(*patterns, file,
-                             absl::StrCat("pattern ", pattern, ": ", compiled.error()));
+      return YamlError(*patterns, file, absl::StrCat("pattern ", pattern, ": ", compiled.error()));
     }
   }
   return family;
@@ -72,24 +68,24 @@ absl::string_view ToString(Kind kind) {
 }
 
 absl::Status Families::Add(absl::string_view text, absl::string_view file) {
-  GALEN_ASSIGN_OR_RETURN(const Yaml document, host::ParseYaml(text, file));
+  GALEN_ASSIGN_OR_RETURN(const Yaml document, ParseYaml(text, file));
   if (document.kind == Yaml::Kind::kNull) return absl::OkStatus();
-  GALEN_RETURN_IF_ERROR(host::YamlFields(document, file, {"families", "xla_host"}));
+  GALEN_RETURN_IF_ERROR(YamlFields(document, file, {"families", "xla_host"}));
   std::vector<Family> added;
   GALEN_ASSIGN_OR_RETURN(const absl::Span<const Yaml> families,
-                         host::YamlItems(document, file, "families"));
+                         YamlItems(document, file, "families"));
   for (const Yaml& entry : families) {
     GALEN_ASSIGN_OR_RETURN(Family family, ReadFamily(entry, file));
     const auto same = [&](const Family& other) { return other.name == family.name; };
     if (std::any_of(added.begin(), added.end(), same)) {
-      return host::YamlError(entry, file, absl::StrCat("family ", family.name, ": twice"));
+      return YamlError(entry, file, absl::StrCat("family ", family.name, ": twice"));
     }
     families_.erase(std::remove_if(families_.begin(), families_.end(), same), families_.end());
     added.push_back(std::move(family));
   }
   if (const Yaml* names = document.Find("xla_host"); names != nullptr) {
     GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> more,
-                           host::YamlTexts(*names, file, "xla_host"));
+                           YamlTexts(*names, file, "xla_host"));
     host_.insert(host_.end(), more.begin(), more.end());
   }
   families_.insert(families_.begin(), std::make_move_iterator(added.begin()),
@@ -127,10 +123,10 @@ absl::StatusOr<Families> Families::Parse(absl::string_view text, absl::string_vi
 }
 
 absl::StatusOr<Families> Families::Load(const std::vector<std::string>& directories) {
-  GALEN_ASSIGN_OR_RETURN(const std::vector<host::KnowledgeFile> files,
-                         host::KnowledgeFolder(directories, "profile"));
+  GALEN_ASSIGN_OR_RETURN(const std::vector<KnowledgeFile> files,
+                         KnowledgeFolder(directories, "profile"));
   Families families;
-  for (const host::KnowledgeFile& file : files) {
+  for (const KnowledgeFile& file : files) {
     GALEN_RETURN_IF_ERROR(families.Add(file.text, file.path));
   }
   GALEN_RETURN_IF_ERROR(families.Compile());

@@ -15,7 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
-#include "common/logs/reader.h"
+#include "common/log_analysis/scan/reader.h"
 #include "common/profile/xplane.h"
 #include "re2/re2.h"
 
@@ -84,7 +84,7 @@ class Input {
  public:
   static absl::StatusOr<Input> Open(const std::string& path) {
     Input input;
-    GALEN_ASSIGN_OR_RETURN(input.reader_, logs::LogReader::Open(path, {}));
+    GALEN_ASSIGN_OR_RETURN(input.reader_, log_scan::LogReader::Open(path, {}));
     GALEN_ASSIGN_OR_RETURN(const absl::string_view first, input.reader_->Next());
     input.first_ = std::string(first);
     return input;
@@ -115,7 +115,7 @@ class Input {
 
  private:
   Input() = default;
-  std::unique_ptr<logs::LogReader> reader_;
+  std::unique_ptr<log_scan::LogReader> reader_;
   std::string first_;
   bool given_ = false;
 };
@@ -138,7 +138,7 @@ class JobReader {
       Hang hang;
       hang.directory = directory;
       for (const auto& [rank, record] : records) hang.ranks.insert(rank);
-      hang.verdict = collectives::JudgeTraces(records, options_.equal_sizes);
+      hang.verdict = hangs::JudgeTraces(records, options_.equal_sizes);
       job_.hangs.push_back(std::move(hang));
     }
     job_.ranks = CompareRanks(job_.traces);
@@ -156,7 +156,7 @@ class JobReader {
     const absl::string_view head = absl::StripLeadingAsciiWhitespace(input.first());
     if (head.empty()) return absl::DataLossError("is empty");
     if (head[0] == '\x80') return TakeDump(path, input);
-    if (collectives::LooksLikeRas(head)) return TakeAnswer(path, input);
+    if (hangs::LooksLikeRas(head)) return TakeAnswer(path, input);
     if (head[0] != '{' && head[0] != '[') {
       return absl::DataLossError("is no trace, no dump and no answer of NCCL's RAS");
     }
@@ -195,7 +195,7 @@ class JobReader {
 
   absl::Status TakeDump(const std::string& path, Input& input) {
     GALEN_ASSIGN_OR_RETURN(const std::string bytes, input.Whole());
-    GALEN_ASSIGN_OR_RETURN(collectives::FlightRecord record, collectives::ParseFlightRecord(bytes));
+    GALEN_ASSIGN_OR_RETURN(hangs::FlightRecord record, hangs::ParseFlightRecord(bytes));
     const std::optional<int> rank = RankOfDump(path);
     if (!rank.has_value()) {
       return absl::DataLossError("its name does not end in the rank that wrote it");
@@ -210,7 +210,7 @@ class JobReader {
 
   absl::Status TakeAnswer(const std::string& path, Input& input) {
     GALEN_ASSIGN_OR_RETURN(const std::string bytes, input.Whole());
-    GALEN_ASSIGN_OR_RETURN(collectives::RasReport report, collectives::ParseRas(bytes));
+    GALEN_ASSIGN_OR_RETURN(hangs::RasReport report, hangs::ParseRas(bytes));
     job_.answers.push_back({Shown(path), std::move(report)});
     return absl::OkStatus();
   }
@@ -218,7 +218,7 @@ class JobReader {
   const Families& families_;
   const JobOptions& options_;
   JobProfile job_;
-  std::map<std::string, std::map<int, collectives::FlightRecord>> dumps_;
+  std::map<std::string, std::map<int, hangs::FlightRecord>> dumps_;
   std::size_t met_ = 0;
 };
 

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "common/collectives/flight_record.h"
-#include "common/collectives/nccl_ras.h"
 #include "common/profile/analyse.h"
 #include "common/profile/families.h"
+#include "common/profile/hangs/flight_record.h"
+#include "common/profile/hangs/nccl_ras.h"
 #include "common/profile/ranks.h"
 #include "common/profile/read_trace.h"
 #include "common/profile/report.h"
@@ -21,13 +21,13 @@ namespace galen::profile {
 struct Hang {
   std::string directory;
   std::set<int> ranks;  // of which there is a dump
-  collectives::TraceVerdict verdict;
+  hangs::TraceVerdict verdict;
 };
 
 // What one answer of NCCL's RAS says.
 struct RasAnswer {
   std::string file;
-  collectives::RasReport report;
+  hangs::RasReport report;
 };
 
 // What the files of a job say.

@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "common/plot/svg.h"
+#include "common/svg/svg.h"
 
 namespace galen::profile {
 namespace {
@@ -84,7 +84,7 @@ class Drawing {
     for (const Part& part : kParts) {
       Box(x, y_, 12, 12, part.colour);
       svg_.Text(x + 17, y_ + 11, part.name, "q");
-      x += 40 + plot::Svg::WidthOf(part.name);
+      x += 40 + svg::Svg::WidthOf(part.name);
     }
     y_ += 26;
   }
@@ -182,7 +182,7 @@ class Drawing {
     y_ += kRow;
   }
 
-  plot::Svg svg_;
+  svg::Svg svg_;
   double y_ = 0;
 };
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/series/robust.h"
+#include "common/timeseries/robust.h"
 
 namespace galen::profile {
 namespace {
@@ -100,7 +100,7 @@ class Matcher {
     for (const auto& at : matched) {
       for (const Interval& one : at) lengths.push_back(static_cast<float>(one.Length()));
     }
-    const double middle = series::Median(lengths);
+    const double middle = timeseries::Median(lengths);
     for (std::size_t i = 1; i < entries_.size(); ++i) {
       std::vector<float> offsets;
       for (const auto& at : matched) {
@@ -109,7 +109,8 @@ class Matcher {
         const auto of_first = static_cast<double>(matched[0][i].end - matched[0][0].end);
         offsets.push_back(static_cast<float>(offset - of_first));
       }
-      if (series::CenterOf(offsets).spread > std::max(kTogether * middle, 100'000.0)) return false;
+      if (timeseries::CenterOf(offsets).spread > std::max(kTogether * middle, 100'000.0))
+        return false;
     }
     return true;
   }
@@ -159,7 +160,7 @@ RankComparison CompareRanks(absl::Span<const TraceReport> traces) {
   for (const RankTimes& rank : comparison.ranks) {
     computes.push_back(static_cast<float>(rank.compute));
   }
-  const series::Center center = series::CenterOf(computes);
+  const timeseries::Center center = timeseries::CenterOf(computes);
   const bool enough = entries.size() >= kLeastForMedian;
   std::size_t longest = 0;
   std::size_t latest = 0;
@@ -174,7 +175,7 @@ RankComparison CompareRanks(absl::Span<const TraceReport> traces) {
   }
   std::vector<float> others = computes;
   others.erase(others.begin() + static_cast<std::ptrdiff_t>(longest));
-  const double middle = series::Median(others);
+  const double middle = timeseries::Median(others);
   const double ahead = middle > 0 ? comparison.ranks[longest].compute / middle - 1 : 0;
   if (ahead >= kLeastShare && (!enough || comparison.ranks[longest].score >= kLeastScore)) {
     comparison.slowest = longest;

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/base/lent_evidence.h"
+#include "common/base/borrowed_evidence.h"
 #include "common/base/status_macros.h"
 #include "common/base/steady.h"
 #include "common/reasoner/conclude.h"
@@ -56,7 +56,7 @@ class BuiltinReasoner::Asked {
 };
 
 BuiltinReasoner::BuiltinReasoner(const knowledge::Knowledge& knowledge,
-                                 const retrieval::Store* confirmed)
+                                 const incident_history::Store* confirmed)
     : knowledge_(knowledge),
       rules_(knowledge),
       rates_(knowledge),
@@ -91,7 +91,7 @@ absl::StatusOr<v1::HistoryAnswer> BuiltinReasoner::ProposeFromHistory(
 
 absl::StatusOr<v1::PresumeAnswer> BuiltinReasoner::Presume(const v1::PresumeQuestion& question,
                                                            absl::Time deadline) const {
-  LentEvidence<v1::HistoryQuestion> history(question.evidence());
+  BorrowedEvidence<v1::HistoryQuestion> history(question.evidence());
   *history->mutable_incident() = question.incident();
   history->set_max_causes(kSimilarCauses);
   history->set_tenant(question.tenant());

@@ -20,7 +20,7 @@ class BuiltinReasoner final : public Reasoner {
   // Indexes rules and history. `knowledge` must outlive the reasoner, and so must `confirmed`: the
   // past incidents that a site has confirmed, on top of those of the knowledge; null for none.
   explicit BuiltinReasoner(const knowledge::Knowledge& knowledge,
-                           const retrieval::Store* confirmed = nullptr);
+                           const incident_history::Store* confirmed = nullptr);
 
   absl::string_view name() const override { return "builtin"; }
 

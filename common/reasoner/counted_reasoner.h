@@ -4,8 +4,8 @@
 #include <array>
 #include <memory>
 
-#include "common/metrics/numbers.h"
-#include "common/metrics/registry.h"
+#include "common/observability/metrics/numbers.h"
+#include "common/observability/metrics/registry.h"
 #include "common/reasoner/reasoner.h"
 
 namespace galen::reasoner {

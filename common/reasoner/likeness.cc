@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "common/retrieval/tokens.h"
+#include "common/incident_history/tokens.h"
 
 namespace galen::reasoner {
 namespace {
@@ -76,21 +76,23 @@ absl::string_view Stem(absl::string_view word) {
 
 std::vector<std::uint64_t> WordsOf(absl::string_view text) {
   std::vector<std::uint64_t> words;
-  retrieval::ForEachToken(text.substr(0, retrieval::kMaxTextBytes), [&](absl::string_view word) {
-    words.push_back(retrieval::Hash64(word));
-  });
+  incident_history::ForEachToken(
+      text.substr(0, incident_history::kMaxTextBytes),
+      [&](absl::string_view word) { words.push_back(incident_history::Hash64(word)); });
   return words;
 }
 
 // Stems that tell something, and pairs of neighbours.
 std::vector<std::uint64_t> StemsAndPairs(absl::string_view text) {
   std::vector<std::uint64_t> stems;
-  retrieval::ForEachToken(text.substr(0, retrieval::kMaxTextBytes), [&](absl::string_view word) {
-    if (std::binary_search(std::begin(kEverywhere), std::end(kEverywhere), word)) return;
-    stems.push_back(retrieval::Hash64(Stem(word)));
-  });
+  incident_history::ForEachToken(
+      text.substr(0, incident_history::kMaxTextBytes), [&](absl::string_view word) {
+        if (std::binary_search(std::begin(kEverywhere), std::end(kEverywhere), word)) return;
+        stems.push_back(incident_history::Hash64(Stem(word)));
+      });
   const size_t single = stems.size();
-  for (size_t i = 1; i < single; ++i) stems.push_back(retrieval::Mix(stems[i - 1] + 31 * stems[i]));
+  for (size_t i = 1; i < single; ++i)
+    stems.push_back(incident_history::Mix(stems[i - 1] + 31 * stems[i]));
   return stems;
 }
 
@@ -114,8 +116,8 @@ LikenessIndex::LikenessIndex(const knowledge::Knowledge& knowledge) {
     }
     leaves_.push_back(leaf.label());
   }
-  wholes_ = retrieval::WordIndex(wholes);
-  sentences_ = retrieval::WordIndex(sentences);
+  wholes_ = incident_history::WordIndex(wholes);
+  sentences_ = incident_history::WordIndex(sentences);
 }
 
 std::shared_ptr<const Likeness> LikenessIndex::Of(absl::string_view words,

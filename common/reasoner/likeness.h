@@ -9,8 +9,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "common/base/mutex.h"
+#include "common/incident_history/word_index.h"
 #include "common/knowledge/knowledge.h"
-#include "common/retrieval/word_index.h"
 
 namespace galen::reasoner {
 
@@ -45,8 +45,8 @@ class LikenessIndex {
   Likeness Weigh(absl::string_view text) const;
 
   std::vector<std::string> leaves_;
-  retrieval::WordIndex wholes_;  // in the order of leaves_
-  retrieval::WordIndex sentences_;
+  incident_history::WordIndex wholes_;  // in the order of leaves_
+  incident_history::WordIndex sentences_;
   struct Sentence {
     std::size_t leaf = 0;
     std::string text;

@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "common/retrieval/segment_builder.h"
+#include "common/incident_history/segment_builder.h"
 
 namespace galen::reasoner {
 namespace {
@@ -32,21 +32,24 @@ std::string TextOf(const PastIncident& incident) {
 }
 
 // In memory; empty where there is none.
-retrieval::View ViewOf(const std::vector<retrieval::Document>& documents,
-                       const retrieval::HashedEmbedder& embedder) {
-  const auto builder = retrieval::SegmentBuilder::ToMemory(embedder.name(), embedder.dimensions());
-  for (const retrieval::Document& document : documents) {
+incident_history::View ViewOf(const std::vector<incident_history::Document>& documents,
+                              const incident_history::HashedEmbedder& embedder) {
+  const auto builder =
+      incident_history::SegmentBuilder::ToMemory(embedder.name(), embedder.dimensions());
+  for (const incident_history::Document& document : documents) {
     // Fails only for one without an id, and lint refuses that.
     builder->Add(document, embedder).IgnoreError();
   }
   if (!builder->Finish({}).ok()) return {};
-  auto segment = retrieval::Segment::FromBytes(builder->bytes(), "the history of the knowledge");
+  auto segment =
+      incident_history::Segment::FromBytes(builder->bytes(), "the history of the knowledge");
   if (!segment.ok()) return {};
-  return retrieval::View({*std::move(segment)}, {}, 0);
+  return incident_history::View({*std::move(segment)}, {}, 0);
 }
 
 // Of the knowledge. Tickets that a site loaded are the words of whoever filed them.
-std::string TitleOf(const knowledge::Knowledge& knowledge, const retrieval::Document& document) {
+std::string TitleOf(const knowledge::Knowledge& knowledge,
+                    const incident_history::Document& document) {
   const auto& incidents = knowledge.base().incidents();
   const bool known =
       std::any_of(incidents.begin(), incidents.end(),
@@ -56,13 +59,13 @@ std::string TitleOf(const knowledge::Knowledge& knowledge, const retrieval::Docu
 
 }  // namespace
 
-retrieval::Document DocumentOf(const PastIncident& incident) {
-  retrieval::Document document;
-  document.id = incident.id().substr(0, retrieval::kMaxIdBytes);
-  document.label = incident.label().substr(0, retrieval::kMaxIdBytes);
+incident_history::Document DocumentOf(const PastIncident& incident) {
+  incident_history::Document document;
+  document.id = incident.id().substr(0, incident_history::kMaxIdBytes);
+  document.label = incident.label().substr(0, incident_history::kMaxIdBytes);
   document.text = TextOf(incident);
-  if (document.text.size() > retrieval::kMaxTextBytes) {
-    document.text.resize(retrieval::kMaxTextBytes);  // no more of it is read
+  if (document.text.size() > incident_history::kMaxTextBytes) {
+    document.text.resize(incident_history::kMaxTextBytes);  // no more of it is read
   }
   PastIncident rest = incident;
   rest.clear_tenant_texts();
@@ -70,17 +73,17 @@ retrieval::Document DocumentOf(const PastIncident& incident) {
   rest.clear_logs();
   rest.clear_environment();
   document.payload = rest.SerializeAsString();
-  if (document.payload.size() > retrieval::kMaxDocumentBytes) document.payload.clear();
+  if (document.payload.size() > incident_history::kMaxDocumentBytes) document.payload.clear();
   return document;
 }
 
-PastIncident IncidentOf(const retrieval::Document& document) {
+PastIncident IncidentOf(const incident_history::Document& document) {
   PastIncident incident;
   if (!incident.ParseFromString(document.payload)) incident.Clear();
   return incident;
 }
 
-retrieval::Document TenantDocumentOf(const PastIncident& incident) {
+incident_history::Document TenantDocumentOf(const PastIncident& incident) {
   const knowledge::v1::TenantTexts& own = incident.tenant_texts();
   PastIncident told = incident;
   told.clear_tenant_texts();
@@ -95,10 +98,10 @@ retrieval::Document TenantDocumentOf(const PastIncident& incident) {
 }
 
 HistoryIndex::HistoryIndex(absl::Span<const PastIncident* const> incidents,
-                           const retrieval::Store* confirmed)
+                           const incident_history::Store* confirmed)
     : confirmed_(confirmed) {
-  std::map<std::string, std::vector<retrieval::Document>> of_tenants;
-  std::vector<retrieval::Document> of_all;
+  std::map<std::string, std::vector<incident_history::Document>> of_tenants;
+  std::vector<incident_history::Document> of_all;
   for (const PastIncident* incident : incidents) {
     of_all.push_back(DocumentOf(*incident));
     if (!incident->has_tenant_texts()) continue;
@@ -110,28 +113,29 @@ HistoryIndex::HistoryIndex(absl::Span<const PastIncident* const> incidents,
   }
 }
 
-std::vector<retrieval::Hit> HistoryIndex::Search(absl::string_view query, absl::string_view tenant,
-                                                 size_t limit) const {
-  retrieval::View view =
-      confirmed_ == nullptr ? known_ : retrieval::View::Join(known_, confirmed_->view());
+std::vector<incident_history::Hit> HistoryIndex::Search(absl::string_view query,
+                                                        absl::string_view tenant,
+                                                        size_t limit) const {
+  incident_history::View view =
+      confirmed_ == nullptr ? known_ : incident_history::View::Join(known_, confirmed_->view());
   const auto own = of_tenants_.find(tenant);
   const bool has_own = own != of_tenants_.end();
-  if (has_own) view = retrieval::View::Join(view, own->second);
-  std::vector<retrieval::Hit> hits =
-      retrieval::Search(view, embedder_, query, {.limit = has_own ? 2 * limit : limit}).hits;
+  if (has_own) view = incident_history::View::Join(view, own->second);
+  std::vector<incident_history::Hit> hits =
+      incident_history::Search(view, embedder_, query, {.limit = has_own ? 2 * limit : limit}).hits;
   if (!has_own) return hits;
   // In Galen's words and in the tenant's it is one incident.
   std::set<std::string> seen;
-  std::erase_if(hits,
-                [&](const retrieval::Hit& hit) { return !seen.insert(hit.document.id).second; });
+  std::erase_if(
+      hits, [&](const incident_history::Hit& hit) { return !seen.insert(hit.document.id).second; });
   if (hits.size() > limit) hits.resize(limit);
   return hits;
 }
 
-std::vector<retrieval::Hit> SearchConfirmed(const retrieval::Store& confirmed,
-                                            absl::string_view query, size_t limit) {
-  static const auto* const embedder = new retrieval::HashedEmbedder;
-  return retrieval::Search(confirmed.view(), *embedder, query, {.limit = limit}).hits;
+std::vector<incident_history::Hit> SearchConfirmed(const incident_history::Store& confirmed,
+                                                   absl::string_view query, size_t limit) {
+  static const auto* const embedder = new incident_history::HashedEmbedder;
+  return incident_history::Search(confirmed.view(), *embedder, query, {.limit = limit}).hits;
 }
 
 std::string WordsOf(const galen::v1::Incident& incident, const galen::v1::EvidenceSet& evidence) {
@@ -172,7 +176,8 @@ v1::HistoryAnswer ProposeCauses(const knowledge::Knowledge& knowledge, const His
                   question);
 }
 
-v1::HistoryAnswer CausesOf(const knowledge::Knowledge& knowledge, std::vector<retrieval::Hit> hits,
+v1::HistoryAnswer CausesOf(const knowledge::Knowledge& knowledge,
+                           std::vector<incident_history::Hit> hits,
                            const v1::HistoryQuestion& question) {
   std::map<std::string, double> bonus;
   for (const Signal& signal : question.evidence().summary().signals()) {
@@ -183,29 +188,32 @@ v1::HistoryAnswer CausesOf(const knowledge::Knowledge& knowledge, std::vector<re
     }
   }
   hits.erase(std::remove_if(hits.begin(), hits.end(),
-                            [&](const retrieval::Hit& hit) {
+                            [&](const incident_history::Hit& hit) {
                               return knowledge.FindLabel(hit.document.label) == nullptr;
                             }),
              hits.end());
-  std::vector<retrieval::Cause> ranked = retrieval::DistinctCauses(hits, kSimilarityFloor);
-  const auto best_fused = [&](const retrieval::Cause& cause) { return hits[cause.hits[0]].fused; };
-  for (retrieval::Cause& cause : ranked) {
+  std::vector<incident_history::Cause> ranked =
+      incident_history::DistinctCauses(hits, kSimilarityFloor);
+  const auto best_fused = [&](const incident_history::Cause& cause) {
+    return hits[cause.hits[0]].fused;
+  };
+  for (incident_history::Cause& cause : ranked) {
     if (const auto it = bonus.find(cause.label); it != bonus.end()) cause.score += it->second;
   }
   std::stable_sort(ranked.begin(), ranked.end(),
-                   [&](const retrieval::Cause& a, const retrieval::Cause& b) {
+                   [&](const incident_history::Cause& a, const incident_history::Cause& b) {
                      if (a.score != b.score) return a.score > b.score;
                      return best_fused(a) > best_fused(b);
                    });
   const size_t wanted = std::max(question.max_causes(), 1);
   v1::HistoryAnswer answer;
-  for (const retrieval::Cause& found : ranked) {
+  for (const incident_history::Cause& found : ranked) {
     if (answer.causes_size() == static_cast<int>(wanted)) break;
     v1::HistoryAnswer::Cause& cause = *answer.add_causes();
     cause.set_label(found.label);
     // A past case proposes, it does not prove: half is the most that it can say.
     cause.set_probability(std::min(0.5, found.score));
-    const retrieval::Document& nearest = hits[found.hits[0]].document;
+    const incident_history::Document& nearest = hits[found.hits[0]].document;
     cause.set_reason(absl::StrCat(
         "resembles ", nearest.id, TitleOf(knowledge, nearest),
         found.hits.size() > 1 ? absl::StrCat(" and ", found.hits.size() - 1, " more") : "",

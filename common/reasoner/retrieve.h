@@ -8,51 +8,51 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "common/incident_history/search.h"
+#include "common/incident_history/store.h"
 #include "common/knowledge/knowledge.h"
-#include "common/retrieval/search.h"
-#include "common/retrieval/store.h"
 #include "galen/reasoner/v1/reasoner.pb.h"
 
 namespace galen::reasoner {
 
 // A past incident as it stands in an index: found by title (twice), description, logs and
 // environment; the payload is the rest of it, as a PastIncident. Pure.
-retrieval::Document DocumentOf(const knowledge::v1::PastIncident& incident);
+incident_history::Document DocumentOf(const knowledge::v1::PastIncident& incident);
 
 // What a tenant said of a past incident, as such a document: for diagnoses of that tenant alone.
 // Pure.
-retrieval::Document TenantDocumentOf(const knowledge::v1::PastIncident& incident);
+incident_history::Document TenantDocumentOf(const knowledge::v1::PastIncident& incident);
 
 // What the payload of such a document says; empty when it is none.
-knowledge::v1::PastIncident IncidentOf(const retrieval::Document& document);
+knowledge::v1::PastIncident IncidentOf(const incident_history::Document& document);
 
 // Past incidents that a proposal of causes is made of, at most.
 inline constexpr size_t kCandidates = 20;
 
-// Past incidents, found by words and by vectors (common/retrieval): those of the knowledge, and on
-// top of them those that a site has confirmed. Thread-safe.
+// Past incidents, found by words and by vectors (common/incident_history): those of the knowledge,
+// and on top of them those that a site has confirmed. Thread-safe.
 class HistoryIndex {
  public:
   // Indexes `incidents` in memory; nothing is kept of them beyond the call. `confirmed` may be
   // null, else it must outlive the index; what is added to it is found at once.
   explicit HistoryIndex(absl::Span<const knowledge::v1::PastIncident* const> incidents,
-                        const retrieval::Store* confirmed = nullptr);
+                        const incident_history::Store* confirmed = nullptr);
 
   // The incidents that resemble `query`, best first, at most `limit`, each once. What a tenant said
   // of its own is searched for `tenant` alone.
-  std::vector<retrieval::Hit> Search(absl::string_view query, absl::string_view tenant,
-                                     size_t limit) const;
+  std::vector<incident_history::Hit> Search(absl::string_view query, absl::string_view tenant,
+                                            size_t limit) const;
 
  private:
-  const retrieval::HashedEmbedder embedder_;
-  const retrieval::Store* const confirmed_;
-  retrieval::View known_;
-  std::map<std::string, retrieval::View, std::less<>> of_tenants_;
+  const incident_history::HashedEmbedder embedder_;
+  const incident_history::Store* const confirmed_;
+  incident_history::View known_;
+  std::map<std::string, incident_history::View, std::less<>> of_tenants_;
 };
 
 // The same of a site's incidents alone.
-std::vector<retrieval::Hit> SearchConfirmed(const retrieval::Store& confirmed,
-                                            absl::string_view query, size_t limit);
+std::vector<incident_history::Hit> SearchConfirmed(const incident_history::Store& confirmed,
+                                                   absl::string_view query, size_t limit);
 
 // The words of people: the description and their answers to questions.
 std::string WordsOf(const galen::v1::Incident& incident, const galen::v1::EvidenceSet& evidence);
@@ -71,7 +71,8 @@ v1::HistoryAnswer ProposeCauses(const knowledge::Knowledge& knowledge, const His
                                 const v1::HistoryQuestion& question);
 
 // The same of past incidents that were found already, best first. Pure.
-v1::HistoryAnswer CausesOf(const knowledge::Knowledge& knowledge, std::vector<retrieval::Hit> hits,
+v1::HistoryAnswer CausesOf(const knowledge::Knowledge& knowledge,
+                           std::vector<incident_history::Hit> hits,
                            const v1::HistoryQuestion& question);
 
 }  // namespace galen::reasoner

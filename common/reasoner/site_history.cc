@@ -10,8 +10,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/incident_history/segment_builder.h"
 #include "common/reasoner/retrieve.h"
-#include "common/retrieval/segment_builder.h"
 
 namespace galen::reasoner {
 namespace {
@@ -37,18 +37,18 @@ absl::Status Load(const std::string& directory, absl::Span<const PastIncident> i
   fs::create_directories(directory, error);
   if (error) return absl::InternalError(absl::StrCat(directory, ": ", error.message()));
   const std::string path = absl::StrCat(directory, "/loading-", getpid());
-  const retrieval::HashedEmbedder embedder;
+  const incident_history::HashedEmbedder embedder;
   absl::Status status;
   {
     GALEN_ASSIGN_OR_RETURN(
-        const std::unique_ptr<retrieval::SegmentBuilder> builder,
-        retrieval::SegmentBuilder::ToFile(path, embedder.name(), embedder.dimensions()));
+        const std::unique_ptr<incident_history::SegmentBuilder> builder,
+        incident_history::SegmentBuilder::ToFile(path, embedder.name(), embedder.dimensions()));
     for (const PastIncident& incident : incidents) {
       if (status.ok()) status = builder->Add(DocumentOf(incident), embedder);
     }
     if (status.ok()) status = builder->Finish({});
   }
-  if (status.ok()) status = retrieval::Store::Import(path, directory);
+  if (status.ok()) status = incident_history::Store::Import(path, directory);
   if (!status.ok()) fs::remove(path, error);
   return status;
 }
@@ -58,7 +58,7 @@ absl::Status Load(const std::string& directory, absl::Span<const PastIncident> i
 absl::StatusOr<std::unique_ptr<SiteHistory>> SiteHistory::Open(const std::string& directory) {
   std::unique_ptr<SiteHistory> history(new SiteHistory());
   GALEN_ASSIGN_OR_RETURN(history->store_,
-                         retrieval::Store::Open(directory, history->embedder_, {}));
+                         incident_history::Store::Open(directory, history->embedder_, {}));
   return history;
 }
 
@@ -71,8 +71,8 @@ absl::StatusOr<SiteHistory::Added> SiteHistory::Add(const std::string& directory
     return result;
   }
   GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<SiteHistory> history, Open(directory));
-  retrieval::Store& store = *history->store_;
-  std::vector<retrieval::Document> batch;
+  incident_history::Store& store = *history->store_;
+  std::vector<incident_history::Document> batch;
   const auto flush = [&]() -> absl::Status {
     GALEN_RETURN_IF_ERROR(store.Add(batch));
     result.added += batch.size();
@@ -80,7 +80,7 @@ absl::StatusOr<SiteHistory::Added> SiteHistory::Add(const std::string& directory
     return absl::OkStatus();
   };
   for (const PastIncident& incident : incidents) {
-    retrieval::Document document = DocumentOf(incident);
+    incident_history::Document document = DocumentOf(incident);
     if (store.view().Contains(document.id)) {
       ++result.known;
       continue;

@@ -11,8 +11,8 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "common/base/steady.h"
-#include "common/log/log.h"
-#include "common/metrics/calls.h"
+#include "common/observability/log/log.h"
+#include "common/observability/metrics/calls.h"
 
 namespace galen::rpc {
 namespace {

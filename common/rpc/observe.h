@@ -12,11 +12,12 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "common/metrics/calls.h"
-#include "common/trace/trace.h"
+#include "common/observability/metrics/calls.h"
+#include "common/observability/trace/trace.h"
 
-// What every server and every channel of the mesh has: calls are counted (common/metrics/calls.h),
-// and carry their place in a trace (common/trace/trace.h).
+// What every server and every channel of the mesh has: calls are counted
+// (common/observability/metrics/calls.h), and carry their place in a trace
+// (common/observability/trace/trace.h).
 namespace galen::rpc {
 
 // For ServerBuilder::experimental().SetInterceptorCreators(): counts what the server answers.

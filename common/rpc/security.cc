@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
-#include "common/log/log.h"
+#include "common/observability/log/log.h"
 #include "common/rpc/audit_interceptor.h"
 #include "common/rpc/authorizer.h"
 #include "common/rpc/certificate_watch.h"

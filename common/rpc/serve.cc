@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/base/steady.h"
-#include "common/log/log.h"
+#include "common/observability/log/log.h"
 #include "common/rpc/health_port.h"
 #include "common/rpc/observe.h"
 

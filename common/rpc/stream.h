@@ -16,10 +16,10 @@
 #include "common/base/executor.h"
 #include "common/base/mutex.h"
 #include "common/base/steady.h"
+#include "common/observability/trace/trace.h"
 #include "common/rpc/observe.h"
 #include "common/rpc/status.h"
 #include "common/rpc/unary.h"
-#include "common/trace/trace.h"
 
 namespace galen::rpc {
 

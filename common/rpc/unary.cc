@@ -5,8 +5,8 @@
 
 #include "common/base/retry_hint.h"
 #include "common/base/steady.h"
+#include "common/observability/trace/trace.h"
 #include "common/rpc/observe.h"
-#include "common/trace/trace.h"
 
 namespace galen::rpc {
 

@@ -11,7 +11,7 @@
 #include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
-#include "common/digest/sha256.h"
+#include "common/crypto/sha256.h"
 
 namespace galen::store {
 namespace {

@@ -11,8 +11,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
-#include "common/series/align.h"
 #include "common/telemetry/selector.h"
+#include "common/timeseries/align.h"
 
 namespace galen::telemetry {
 namespace {
@@ -30,10 +30,10 @@ void Take(const Answer& answer, bool& complete, std::vector<std::string>& warnin
 // Makes rows of the series of a quantity.
 class Collector {
  public:
-  Collector(const Quantity& quantity, const series::Grid& grid, absl::Duration most_age,
+  Collector(const Quantity& quantity, const timeseries::Grid& grid, absl::Duration most_age,
             const std::function<bool(const Place&)>& wanted)
       : most_age_(most_age), wanted_(wanted), measured_{&quantity, grid,
-                                                        {},        series::Panel(0, grid.size),
+                                                        {},        timeseries::Panel(0, grid.size),
                                                         {},        true,
                                                         {}} {}
 
@@ -54,7 +54,7 @@ class Collector {
   }
 
   Measured Take() && {
-    measured_.values = series::Panel(values_.size(), measured_.grid.size);
+    measured_.values = timeseries::Panel(values_.size(), measured_.grid.size);
     for (std::size_t i = 0; i < values_.size(); ++i) {
       std::copy(values_[i].values.begin(), values_[i].values.end(),
                 measured_.values.Row(i).begin());
@@ -71,11 +71,11 @@ class Collector {
       if (label == series.labels.end() || !absl::SimpleAtod(label->second, &code)) return false;
       absl::StrAppend(&metric, "{", of.value_of, "=\"", label->second, "\"}");
     }
-    for (series::Sample& sample : series.samples) {
-      if (!series::IsKnown(static_cast<float>(sample.value))) continue;
+    for (timeseries::Sample& sample : series.samples) {
+      if (!timeseries::IsKnown(static_cast<float>(sample.value))) continue;
       if (of.mask != 0) {
         const bool whole = sample.value >= 0 && sample.value < 9e15;
-        sample.value = !whole ? series::kUnknown
+        sample.value = !whole ? timeseries::kUnknown
                        : (static_cast<std::uint64_t>(sample.value) & of.mask) != 0 ? 1
                                                                                    : 0;
       }
@@ -88,10 +88,10 @@ class Collector {
   // Two series of one place are one (an exporter that came back under another name of its pod, two
   // exporters of one fact): where one is unknown the other one speaks.
   void Put(const Place& place, const std::string& metric, bool counter, TimeSeries& series) {
-    const series::Grid& grid = measured_.grid;
-    series::Series on_grid =
-        counter ? series::RateOf(series.samples, grid, {.most_gap = most_age_}).per_second
-                : series::Align(series.samples, grid, {.most_age = most_age_});
+    const timeseries::Grid& grid = measured_.grid;
+    timeseries::Series on_grid =
+        counter ? timeseries::RateOf(series.samples, grid, {.most_gap = most_age_}).per_second
+                : timeseries::Align(series.samples, grid, {.most_age = most_age_});
     const bool singly = measured_.quantity->among == Among::kSingly;
     const auto [at, added] =
         rows_.try_emplace({KeyOf(place), singly ? metric : std::string()}, values_.size());
@@ -104,10 +104,10 @@ class Collector {
     bool disagree = false;
     for (std::size_t i = 0; i < row.size(); ++i) {
       const float other = on_grid.values[i];
-      if (!series::IsKnown(row[i])) {
+      if (!timeseries::IsKnown(row[i])) {
         row[i] = other;
       } else {
-        disagree = disagree || (series::IsKnown(other) && other != row[i]);
+        disagree = disagree || (timeseries::IsKnown(other) && other != row[i]);
       }
     }
     if (disagree && measured_.rows[at->second].metric == metric &&
@@ -122,7 +122,7 @@ class Collector {
   const std::function<bool(const Place&)>& wanted_;
   Measured measured_;
   std::map<std::pair<Key, std::string>, std::size_t> rows_;
-  std::vector<series::Series> values_;
+  std::vector<timeseries::Series> values_;
 };
 
 }  // namespace
@@ -184,8 +184,8 @@ absl::StatusOr<Measured> Measure(Source& source, const Rules& rules, const std::
     return absl::InvalidArgumentError(
         absl::StrCat(name, ": no quantity of telemetry/sources.yaml"));
   GALEN_RETURN_IF_ERROR(CheckRange(range, call.limits));
-  GALEN_ASSIGN_OR_RETURN(const series::Grid grid,
-                         series::MakeGrid(range.start, range.end, range.step));
+  GALEN_ASSIGN_OR_RETURN(const timeseries::Grid grid,
+                         timeseries::MakeGrid(range.start, range.end, range.step));
   // What a counter grew by in a step is known from samples on both sides of it: of one that is read
   // a minute at second 15, those inside tell of a quarter of the minute.
   const bool counter = quantity->counter ||
@@ -226,11 +226,11 @@ void TakeHighest(Measured& measured) {
     }
     std::vector<float>& highest = values[at->second];
     for (std::size_t t = 0; t < highest.size(); ++t) {
-      if (series::IsKnown(row[t]) && !(row[t] <= highest[t])) highest[t] = row[t];
+      if (timeseries::IsKnown(row[t]) && !(row[t] <= highest[t])) highest[t] = row[t];
     }
   }
   measured.rows = std::move(rows);
-  measured.values = series::Panel(values.size(), measured.grid.size);
+  measured.values = timeseries::Panel(values.size(), measured.grid.size);
   for (std::size_t i = 0; i < values.size(); ++i) {
     std::copy(values[i].begin(), values[i].end(), measured.values.Row(i).begin());
   }

@@ -8,9 +8,9 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "common/series/grid.h"
 #include "common/telemetry/rules.h"
 #include "common/telemetry/source.h"
+#include "common/timeseries/grid.h"
 
 namespace galen::telemetry {
 
@@ -46,9 +46,9 @@ struct Measured {
     std::string metric;
   };
   const Quantity* quantity = nullptr;
-  series::Grid grid;
+  timeseries::Grid grid;
   std::vector<Row> rows;
-  series::Panel values;         // a row each; of counters growth a second
+  timeseries::Panel values;     // a row each; of counters growth a second
   std::vector<Answer> answers;  // that it rests on, without their samples
   bool complete = true;
   std::vector<std::string> warnings;

@@ -16,10 +16,10 @@ namespace {
 // Each is a question of its own; an exporter that nobody mapped has some dozens.
 constexpr std::size_t kMostMetrics = 64;
 
-double GrowthOf(const std::vector<series::Sample>& samples) {
+double GrowthOf(const std::vector<timeseries::Sample>& samples) {
   double growth = 0;
-  double last = series::kUnknown;
-  for (const series::Sample& sample : samples) {
+  double last = timeseries::kUnknown;
+  for (const timeseries::Sample& sample : samples) {
     if (!std::isfinite(sample.value)) continue;
     // After a reset it counts from nothing.
     if (std::isfinite(last)) growth += sample.value >= last ? sample.value - last : sample.value;

@@ -33,13 +33,13 @@ absl::Status StillWanted(const Call& call) {
 }
 
 // The last sample at or before `at` that is not too old; null: there is none.
-const series::Sample* LastBefore(const TimeSeries& series, absl::Time at) {
+const timeseries::Sample* LastBefore(const TimeSeries& series, absl::Time at) {
   const std::int64_t until = absl::ToUnixMillis(at);
   const auto behind = std::upper_bound(
       series.samples.begin(), series.samples.end(), until,
-      [](std::int64_t time, const series::Sample& sample) { return time < sample.at; });
+      [](std::int64_t time, const timeseries::Sample& sample) { return time < sample.at; });
   if (behind == series.samples.begin()) return nullptr;
-  const series::Sample& last = *(behind - 1);
+  const timeseries::Sample& last = *(behind - 1);
   return at - absl::FromUnixMillis(last.at) > kLookBack ? nullptr : &last;
 }
 
@@ -47,7 +47,7 @@ const series::Sample* LastBefore(const TimeSeries& series, absl::Time at) {
 bool HasBetween(const TimeSeries& series, absl::Time start, absl::Time end) {
   const auto first = std::lower_bound(
       series.samples.begin(), series.samples.end(), absl::ToUnixMillis(start),
-      [](const series::Sample& sample, std::int64_t time) { return sample.at < time; });
+      [](const timeseries::Sample& sample, std::int64_t time) { return sample.at < time; });
   return first != series.samples.end() && first->at <= absl::ToUnixMillis(end);
 }
 
@@ -92,16 +92,15 @@ class OpenMetricsSource::Loader {
 
   void Finish() {
     for (TimeSeries& series : source_.series_) {
-      const auto earlier = [](const series::Sample& a, const series::Sample& b) {
+      const auto earlier = [](const timeseries::Sample& a, const timeseries::Sample& b) {
         return a.at < b.at;
       };
       if (!std::is_sorted(series.samples.begin(), series.samples.end(), earlier)) {
         std::stable_sort(series.samples.begin(), series.samples.end(), earlier);
       }
       series.samples.erase(std::unique(series.samples.begin(), series.samples.end(),
-                                       [](const series::Sample& a, const series::Sample& b) {
-                                         return a.at == b.at;
-                                       }),
+                                       [](const timeseries::Sample& a,
+                                          const timeseries::Sample& b) { return a.at == b.at; }),
                            series.samples.end());
       series.samples.shrink_to_fit();
     }
@@ -242,7 +241,7 @@ absl::StatusOr<Answer> OpenMetricsSource::Instant(const std::string& query, absl
                                                   const Call& call) {
   GALEN_ASSIGN_OR_RETURN(Answer answer,
                          Over(query, call, [&](const TimeSeries& series, Answer& into) {
-                           if (const series::Sample* const last = LastBefore(series, at))
+                           if (const timeseries::Sample* const last = LastBefore(series, at))
                              into.series.push_back({series.labels, {*last}});
                            return absl::OkStatus();
                          }));
@@ -253,13 +252,13 @@ absl::StatusOr<Answer> OpenMetricsSource::Instant(const std::string& query, absl
 absl::StatusOr<Answer> OpenMetricsSource::RangeOf(const std::string& query, const Range& range,
                                                   const Call& call) {
   GALEN_RETURN_IF_ERROR(CheckRange(range, call.limits));
-  GALEN_ASSIGN_OR_RETURN(const series::Grid grid,
-                         series::MakeGrid(range.start, range.end, range.step));
+  GALEN_ASSIGN_OR_RETURN(const timeseries::Grid grid,
+                         timeseries::MakeGrid(range.start, range.end, range.step));
   GALEN_ASSIGN_OR_RETURN(
       Answer answer, Over(query, call, [&](const TimeSeries& series, Answer& into) {
         TimeSeries found{series.labels, {}};
         for (std::size_t i = 0; i < grid.size; ++i) {
-          if (const series::Sample* const last = LastBefore(series, grid.At(i))) {
+          if (const timeseries::Sample* const last = LastBefore(series, grid.At(i))) {
             found.samples.push_back({absl::ToUnixMillis(grid.At(i)), last->value});
           }
         }
@@ -292,7 +291,7 @@ absl::StatusOr<Answer> OpenMetricsSource::Samples(const std::string& selector, a
   GALEN_ASSIGN_OR_RETURN(Answer answer,
                          Over(selector, call, [&](const TimeSeries& series, Answer& into) {
                            TimeSeries found{series.labels, {}};
-                           for (const series::Sample& sample : series.samples) {
+                           for (const timeseries::Sample& sample : series.samples) {
                              if (sample.at >= from && sample.at <= until)
                                found.samples.push_back(sample);
                            }

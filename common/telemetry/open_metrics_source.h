@@ -24,8 +24,8 @@ struct FileLimits {
 };
 
 // The files telemetry/*.om of a bundle. Answers selectors alone: who wants rates takes the counters
-// and series::RateOf. What lies beyond the limits, or is damaged, makes every answer incomplete,
-// with words. Immutable and thread-safe.
+// and timeseries::RateOf. What lies beyond the limits, or is damaged, makes every answer
+// incomplete, with words. Immutable and thread-safe.
 class OpenMetricsSource final : public Source {
  public:
   // `at`: when samples without a time were taken (the bundle's captured_at); nothing: they are left

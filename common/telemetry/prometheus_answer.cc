@@ -136,7 +136,7 @@ class Handler final : public nlohmann::json_sax<Json> {
     if (!absl::SimpleAtod(text, &value)) return body_.result_type == "string" || Wrong();
     if (++samples_ > limits_.samples) return Cut();
     if (body_.series.empty()) return Wrong();
-    std::vector<series::Sample>& samples = body_.series.back().samples;
+    std::vector<timeseries::Sample>& samples = body_.series.back().samples;
     if (!samples.empty() && at_ <= samples.back().at) {
       body_.disordered = true;
     } else {

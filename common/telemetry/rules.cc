@@ -14,8 +14,8 @@
 #include "common/base/re2_piece.h"
 #include "common/base/read_file.h"
 #include "common/base/status_macros.h"
-#include "common/host/yaml.h"
 #include "common/telemetry/selector.h"
+#include "common/yaml/yaml.h"
 
 namespace galen::telemetry {
 namespace {
@@ -24,74 +24,67 @@ constexpr char kFile[] = "telemetry/sources.yaml";
 constexpr std::array<absl::string_view, 6> kFields = {"node", "device", "port",
                                                       "uuid", "rank",   "job"};
 
-absl::StatusOr<double> Number(const host::Yaml& value, absl::string_view file,
-                              absl::string_view field) {
-  GALEN_ASSIGN_OR_RETURN(const std::string text, host::YamlText(value, file, field));
+absl::StatusOr<double> Number(const Yaml& value, absl::string_view file, absl::string_view field) {
+  GALEN_ASSIGN_OR_RETURN(const std::string text, YamlText(value, file, field));
   double number = 0;
   if (!absl::SimpleAtod(text, &number))
-    return host::YamlError(value, file, absl::StrCat(field, ": write a number"));
+    return YamlError(value, file, absl::StrCat(field, ": write a number"));
   return number;
 }
 
-absl::Status Unknown(const host::Yaml::Field& field, absl::string_view file,
-                     absl::string_view known) {
-  return host::YamlError(field.value, file,
-                         absl::StrCat(field.name, ": unknown; there are ", known));
+absl::Status Unknown(const Yaml::Field& field, absl::string_view file, absl::string_view known) {
+  return YamlError(field.value, file, absl::StrCat(field.name, ": unknown; there are ", known));
 }
 
-absl::Status ParseLabels(const host::Yaml& yaml, absl::string_view file, Family& family) {
-  for (const host::Yaml::Field& field : yaml.fields) {
+absl::Status ParseLabels(const Yaml& yaml, absl::string_view file, Family& family) {
+  for (const Yaml::Field& field : yaml.fields) {
     if (std::find(kFields.begin(), kFields.end(), field.name) == kFields.end()) {
       return Unknown(field, file, absl::StrJoin(kFields, ", "));
     }
-    GALEN_ASSIGN_OR_RETURN(family.labels[field.name],
-                           host::YamlTexts(field.value, file, field.name));
+    GALEN_ASSIGN_OR_RETURN(family.labels[field.name], YamlTexts(field.value, file, field.name));
   }
   return absl::OkStatus();
 }
 
-absl::Status ParseUnknown(const host::Yaml& yaml, absl::string_view file, Family& family) {
-  for (const host::Yaml& item : yaml.items) {
+absl::Status ParseUnknown(const Yaml& yaml, absl::string_view file, Family& family) {
+  for (const Yaml& item : yaml.items) {
     Family::Between between;
-    for (const host::Yaml::Field& field : item.fields) {
+    for (const Yaml::Field& field : item.fields) {
       if (field.name != "from" && field.name != "to") return Unknown(field, file, "from, to");
       GALEN_ASSIGN_OR_RETURN((field.name == "from" ? between.from : between.to),
                              Number(field.value, file, field.name));
     }
-    if (between.from > between.to)
-      return host::YamlError(item, file, "unknown: from is more than to");
+    if (between.from > between.to) return YamlError(item, file, "unknown: from is more than to");
     family.unknown.push_back(between);
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::shared_ptr<const re2::RE2>> Pattern(const host::Yaml& value,
-                                                        absl::string_view file,
+absl::StatusOr<std::shared_ptr<const re2::RE2>> Pattern(const Yaml& value, absl::string_view file,
                                                         absl::string_view field) {
-  GALEN_ASSIGN_OR_RETURN(const std::string text, host::YamlText(value, file, field));
+  GALEN_ASSIGN_OR_RETURN(const std::string text, YamlText(value, file, field));
   auto pattern = std::make_shared<const re2::RE2>(text, re2::RE2::Quiet);
-  if (!pattern->ok())
-    return host::YamlError(value, file, absl::StrCat(field, ": ", pattern->error()));
+  if (!pattern->ok()) return YamlError(value, file, absl::StrCat(field, ": ", pattern->error()));
   return pattern;
 }
 
-absl::StatusOr<Family> ParseFamily(const host::Yaml& yaml, absl::string_view file) {
+absl::StatusOr<Family> ParseFamily(const Yaml& yaml, absl::string_view file) {
   Family family;
-  for (const host::Yaml::Field& field : yaml.fields) {
+  for (const Yaml::Field& field : yaml.fields) {
     if (field.name == "labels") {
       GALEN_RETURN_IF_ERROR(ParseLabels(field.value, file, family));
     } else if (field.name == "unknown") {
       GALEN_RETURN_IF_ERROR(ParseUnknown(field.value, file, family));
     } else if (field.name == "name") {
-      GALEN_ASSIGN_OR_RETURN(family.name, host::YamlText(field.value, file, field.name));
+      GALEN_ASSIGN_OR_RETURN(family.name, YamlText(field.value, file, field.name));
     } else if (field.name == "title") {
-      GALEN_ASSIGN_OR_RETURN(family.title, host::YamlText(field.value, file, field.name));
+      GALEN_ASSIGN_OR_RETURN(family.title, YamlText(field.value, file, field.name));
     } else if (field.name == "device") {
-      GALEN_ASSIGN_OR_RETURN(family.device, host::YamlText(field.value, file, field.name));
+      GALEN_ASSIGN_OR_RETURN(family.device, YamlText(field.value, file, field.name));
     } else if (field.name == "metrics") {
-      GALEN_ASSIGN_OR_RETURN(family.metrics, host::YamlText(field.value, file, field.name));
+      GALEN_ASSIGN_OR_RETURN(family.metrics, YamlText(field.value, file, field.name));
     } else if (field.name == "clears") {
-      GALEN_ASSIGN_OR_RETURN(family.clears, host::YamlText(field.value, file, field.name));
+      GALEN_ASSIGN_OR_RETURN(family.clears, YamlText(field.value, file, field.name));
     } else if (field.name == "errors") {
       GALEN_ASSIGN_OR_RETURN(family.errors, Pattern(field.value, file, field.name));
     } else if (field.name != "source") {
@@ -100,41 +93,40 @@ absl::StatusOr<Family> ParseFamily(const host::Yaml& yaml, absl::string_view fil
     }
   }
   if (family.name.empty() || family.metrics.empty() || family.labels["node"].empty()) {
-    return host::YamlError(yaml, file,
-                           "families: an entry needs a name, metrics, and labels of the node");
+    return YamlError(yaml, file,
+                     "families: an entry needs a name, metrics, and labels of the node");
   }
   family.pattern = std::make_shared<const re2::RE2>(family.metrics, re2::RE2::Quiet);
   if (!family.pattern->ok())
-    return host::YamlError(yaml, file, absl::StrCat("metrics: ", family.pattern->error()));
+    return YamlError(yaml, file, absl::StrCat("metrics: ", family.pattern->error()));
   return family;
 }
 
-absl::StatusOr<bool> CounterOf(const host::Yaml& value, absl::string_view file) {
-  GALEN_ASSIGN_OR_RETURN(const std::string kind, host::YamlText(value, file, "kind"));
-  if (kind != "gauge" && kind != "counter")
-    return host::YamlError(value, file, "kind: gauge or counter");
+absl::StatusOr<bool> CounterOf(const Yaml& value, absl::string_view file) {
+  GALEN_ASSIGN_OR_RETURN(const std::string kind, YamlText(value, file, "kind"));
+  if (kind != "gauge" && kind != "counter") return YamlError(value, file, "kind: gauge or counter");
   return kind == "counter";
 }
 
-absl::StatusOr<MetricOf> ParseMetricOf(const host::Yaml& yaml, absl::string_view file) {
+absl::StatusOr<MetricOf> ParseMetricOf(const Yaml& yaml, absl::string_view file) {
   MetricOf of;
-  for (const host::Yaml::Field& field : yaml.fields) {
+  for (const Yaml::Field& field : yaml.fields) {
     if (field.name == "metric") {
-      GALEN_ASSIGN_OR_RETURN(of.metric, host::YamlText(field.value, file, field.name));
+      GALEN_ASSIGN_OR_RETURN(of.metric, YamlText(field.value, file, field.name));
     } else if (field.name == "where") {
-      GALEN_ASSIGN_OR_RETURN(of.where, host::YamlText(field.value, file, field.name));
+      GALEN_ASSIGN_OR_RETURN(of.where, YamlText(field.value, file, field.name));
     } else if (field.name == "scale") {
       GALEN_ASSIGN_OR_RETURN(of.scale, Number(field.value, file, field.name));
     } else if (field.name == "of") {
-      GALEN_ASSIGN_OR_RETURN(of.of, host::YamlText(field.value, file, field.name));
-      if (of.of != "gpu") return host::YamlError(field.value, file, "of: gpu, or is left out");
+      GALEN_ASSIGN_OR_RETURN(of.of, YamlText(field.value, file, field.name));
+      if (of.of != "gpu") return YamlError(field.value, file, "of: gpu, or is left out");
     } else if (field.name == "mask") {
       GALEN_ASSIGN_OR_RETURN(const double mask, Number(field.value, file, field.name));
       if (!(mask >= 1 && mask < 9e15))
-        return host::YamlError(field.value, file, "mask: write a whole number above 0");
+        return YamlError(field.value, file, "mask: write a whole number above 0");
       of.mask = static_cast<std::uint64_t>(mask);
     } else if (field.name == "value_of") {
-      GALEN_ASSIGN_OR_RETURN(of.value_of, host::YamlText(field.value, file, field.name));
+      GALEN_ASSIGN_OR_RETURN(of.value_of, YamlText(field.value, file, field.name));
     } else if (field.name == "kind") {
       GALEN_ASSIGN_OR_RETURN(of.counter, CounterOf(field.value, file));
     } else {
@@ -143,32 +135,30 @@ absl::StatusOr<MetricOf> ParseMetricOf(const host::Yaml& yaml, absl::string_view
   }
   const auto selector = Selector::Parse(of.metric + of.where);
   if (of.metric.empty() || !selector.ok()) {
-    return host::YamlError(yaml, file,
-                           absl::StrCat("metrics: no selector: ", selector.status().message()));
+    return YamlError(yaml, file,
+                     absl::StrCat("metrics: no selector: ", selector.status().message()));
   }
   return of;
 }
 
-absl::StatusOr<Quantity> ParseQuantity(const host::Yaml& yaml, absl::string_view file) {
+absl::StatusOr<Quantity> ParseQuantity(const Yaml& yaml, absl::string_view file) {
   Quantity quantity;
-  for (const host::Yaml::Field& field : yaml.fields) {
+  for (const Yaml::Field& field : yaml.fields) {
     if (field.name == "name") {
-      GALEN_ASSIGN_OR_RETURN(quantity.name, host::YamlText(field.value, file, field.name));
+      GALEN_ASSIGN_OR_RETURN(quantity.name, YamlText(field.value, file, field.name));
     } else if (field.name == "unit") {
-      GALEN_ASSIGN_OR_RETURN(quantity.unit, host::YamlText(field.value, file, field.name));
+      GALEN_ASSIGN_OR_RETURN(quantity.unit, YamlText(field.value, file, field.name));
     } else if (field.name == "kind") {
       GALEN_ASSIGN_OR_RETURN(quantity.counter, CounterOf(field.value, file));
     } else if (field.name == "among") {
-      GALEN_ASSIGN_OR_RETURN(const std::string among,
-                             host::YamlText(field.value, file, field.name));
+      GALEN_ASSIGN_OR_RETURN(const std::string among, YamlText(field.value, file, field.name));
       if (among != "first" && among != "singly")
-        return host::YamlError(field.value, file, "among: first or singly, or is left out");
+        return YamlError(field.value, file, "among: first or singly, or is left out");
       quantity.among = among == "first" ? Among::kFirst : Among::kSingly;
     } else if (field.name == "never_constant") {
-      GALEN_ASSIGN_OR_RETURN(quantity.never_constant,
-                             host::YamlBool(field.value, file, field.name));
+      GALEN_ASSIGN_OR_RETURN(quantity.never_constant, YamlBool(field.value, file, field.name));
     } else if (field.name == "metrics") {
-      for (const host::Yaml& item : field.value.items) {
+      for (const Yaml& item : field.value.items) {
         GALEN_ASSIGN_OR_RETURN(MetricOf of, ParseMetricOf(item, file));
         quantity.metrics.push_back(std::move(of));
       }
@@ -177,55 +167,55 @@ absl::StatusOr<Quantity> ParseQuantity(const host::Yaml& yaml, absl::string_view
     }
   }
   if (quantity.name.empty() || quantity.metrics.empty()) {
-    return host::YamlError(yaml, file, "quantities: an entry needs a name and metrics");
+    return YamlError(yaml, file, "quantities: an entry needs a name and metrics");
   }
   return quantity;
 }
 
-absl::StatusOr<Naming> ParseNaming(const host::Yaml& yaml, absl::string_view file) {
+absl::StatusOr<Naming> ParseNaming(const Yaml& yaml, absl::string_view file) {
   Naming naming;
-  for (const host::Yaml::Field& field : yaml.fields) {
+  for (const Yaml::Field& field : yaml.fields) {
     if (field.name == "of") {
-      GALEN_ASSIGN_OR_RETURN(naming.of, host::YamlTexts(field.value, file, field.name));
+      GALEN_ASSIGN_OR_RETURN(naming.of, YamlTexts(field.value, file, field.name));
     } else if (field.name == "metric") {
-      GALEN_ASSIGN_OR_RETURN(naming.metric, host::YamlText(field.value, file, field.name));
+      GALEN_ASSIGN_OR_RETURN(naming.metric, YamlText(field.value, file, field.name));
     } else if (field.name == "where") {
-      GALEN_ASSIGN_OR_RETURN(naming.where, host::YamlText(field.value, file, field.name));
+      GALEN_ASSIGN_OR_RETURN(naming.where, YamlText(field.value, file, field.name));
     } else if (field.name == "name") {
-      GALEN_ASSIGN_OR_RETURN(naming.name, host::YamlText(field.value, file, field.name));
+      GALEN_ASSIGN_OR_RETURN(naming.name, YamlText(field.value, file, field.name));
     } else {
       return Unknown(field, file, "metric, where, of, name");
     }
   }
   if (naming.of.empty() || naming.name.empty() ||
       !Selector::Parse(naming.metric + naming.where).ok() || naming.metric.empty()) {
-    return host::YamlError(yaml, file, "names: an entry needs a metric, of and name");
+    return YamlError(yaml, file, "names: an entry needs a metric, of and name");
   }
   return naming;
 }
 
-absl::StatusOr<Waiver> ParseWaiver(const host::Yaml& yaml, absl::string_view file) {
+absl::StatusOr<Waiver> ParseWaiver(const Yaml& yaml, absl::string_view file) {
   Waiver waiver;
-  for (const host::Yaml::Field& field : yaml.fields) {
+  for (const Yaml::Field& field : yaml.fields) {
     if (field.name == "metrics") {
       GALEN_ASSIGN_OR_RETURN(waiver.pattern, Pattern(field.value, file, field.name));
       waiver.metrics = waiver.pattern->pattern();
     } else if (field.name == "why") {
-      GALEN_ASSIGN_OR_RETURN(waiver.why, host::YamlText(field.value, file, field.name));
+      GALEN_ASSIGN_OR_RETURN(waiver.why, YamlText(field.value, file, field.name));
     } else {
       return Unknown(field, file, "metrics, why");
     }
   }
   if (waiver.pattern == nullptr || waiver.why.empty())
-    return host::YamlError(yaml, file, "waived: an entry needs metrics and why");
+    return YamlError(yaml, file, "waived: an entry needs metrics and why");
   return waiver;
 }
 
 // "throughput: our_tokens_per_second": a site's own name of a quantity, in one line.
-absl::StatusOr<Quantity> ParseOwnName(const host::Yaml::Field& field, absl::string_view file) {
-  GALEN_ASSIGN_OR_RETURN(const std::string selector, host::YamlText(field.value, file, field.name));
+absl::StatusOr<Quantity> ParseOwnName(const Yaml::Field& field, absl::string_view file) {
+  GALEN_ASSIGN_OR_RETURN(const std::string selector, YamlText(field.value, file, field.name));
   if (!Selector::Parse(selector).ok())
-    return host::YamlError(field.value, file, absl::StrCat(field.name, ": is not a selector"));
+    return YamlError(field.value, file, absl::StrCat(field.name, ": is not a selector"));
   const std::size_t brace = std::min(selector.find('{'), selector.size());
   Quantity quantity;
   quantity.name = field.name;
@@ -300,10 +290,10 @@ Place Family::PlaceOf(const Labels& series) const {
 }
 
 void Family::Forget(TimeSeries& series) const {
-  for (series::Sample& sample : series.samples) {
+  for (timeseries::Sample& sample : series.samples) {
     for (const Between& between : unknown) {
       if (sample.value >= between.from && sample.value <= between.to)
-        sample.value = series::kUnknown;
+        sample.value = timeseries::kUnknown;
     }
   }
 }
@@ -346,33 +336,33 @@ const Quantity* Rules::Find(absl::string_view quantity) const {
 }
 
 absl::StatusOr<Rules> ParseRules(absl::string_view text, absl::string_view file) {
-  GALEN_ASSIGN_OR_RETURN(const host::Yaml yaml, host::ParseYaml(text, file));
+  GALEN_ASSIGN_OR_RETURN(const Yaml yaml, ParseYaml(text, file));
   Rules rules;
-  for (const host::Yaml::Field& field : yaml.fields) {
+  for (const Yaml::Field& field : yaml.fields) {
     if (field.name == "families") {
-      for (const host::Yaml& item : field.value.items) {
+      for (const Yaml& item : field.value.items) {
         GALEN_ASSIGN_OR_RETURN(Family family, ParseFamily(item, file));
         rules.families.push_back(std::move(family));
       }
     } else if (field.name == "quantities") {
-      for (const host::Yaml& item : field.value.items) {
+      for (const Yaml& item : field.value.items) {
         GALEN_ASSIGN_OR_RETURN(Quantity quantity, ParseQuantity(item, file));
         if (rules.Find(quantity.name) != nullptr)
-          return host::YamlError(item, file, absl::StrCat(quantity.name, ": twice"));
+          return YamlError(item, file, absl::StrCat(quantity.name, ": twice"));
         rules.quantities.push_back(std::move(quantity));
       }
     } else if (field.name == "series") {
-      for (const host::Yaml::Field& own : field.value.fields) {
+      for (const Yaml::Field& own : field.value.fields) {
         GALEN_ASSIGN_OR_RETURN(Quantity quantity, ParseOwnName(own, file));
         rules.quantities.push_back(std::move(quantity));
       }
     } else if (field.name == "names") {
-      for (const host::Yaml& item : field.value.items) {
+      for (const Yaml& item : field.value.items) {
         GALEN_ASSIGN_OR_RETURN(Naming naming, ParseNaming(item, file));
         rules.names.push_back(std::move(naming));
       }
     } else if (field.name == "waived") {
-      for (const host::Yaml& item : field.value.items) {
+      for (const Yaml& item : field.value.items) {
         GALEN_ASSIGN_OR_RETURN(Waiver waiver, ParseWaiver(item, file));
         rules.waived.push_back(std::move(waiver));
       }
@@ -381,8 +371,7 @@ absl::StatusOr<Rules> ParseRules(absl::string_view text, absl::string_view file)
     }
   }
   if (rules.families.empty() && rules.quantities.empty())
-    return host::YamlError(yaml, file,
-                           "names neither families nor quantities; see docs/telemetry.md");
+    return YamlError(yaml, file, "names neither families nor quantities; see docs/telemetry.md");
   return rules;
 }
 

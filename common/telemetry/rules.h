@@ -10,8 +10,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "common/series/grid.h"
 #include "common/telemetry/source.h"
+#include "common/timeseries/grid.h"
 
 namespace re2 {
 class RE2;

@@ -56,7 +56,7 @@ Reading Last(const Answer& answer, const Labels& labels, absl::Time now, absl::D
         answer.complete ? "no series has " : "the answer is incomplete; in it no series has ",
         ShowLabels(labels)));
   }
-  const series::Sample& last = found->samples.back();
+  const timeseries::Sample& last = found->samples.back();
   const absl::Time at = absl::FromUnixMillis(last.at);
   if (!std::isfinite(last.value)) return Reading::Unknown("the last sample is no number");
   if (now - at > most_age) {
@@ -68,8 +68,8 @@ Reading Last(const Answer& answer, const Labels& labels, absl::Time now, absl::D
 }
 
 absl::Status CheckRange(const Range& range, const Limits& limits) {
-  GALEN_ASSIGN_OR_RETURN(const series::Grid grid,
-                         series::MakeGrid(range.start, range.end, range.step));
+  GALEN_ASSIGN_OR_RETURN(const timeseries::Grid grid,
+                         timeseries::MakeGrid(range.start, range.end, range.step));
   if (grid.size > limits.points) {
     return absl::InvalidArgumentError(absl::StrCat("range: ", grid.size,
                                                    " points a series are more than ", limits.points,

@@ -11,7 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "common/base/cancellation.h"
-#include "common/series/grid.h"
+#include "common/timeseries/grid.h"
 
 namespace galen::telemetry {
 
@@ -42,7 +42,7 @@ struct Call {
 
 struct TimeSeries {
   Labels labels;
-  std::vector<series::Sample> samples;  // in order of time
+  std::vector<timeseries::Sample> samples;  // in order of time
 };
 
 // What was asked, when, and what came. A conclusion cites it.

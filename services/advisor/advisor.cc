@@ -86,25 +86,27 @@ v1::Warning OfLearned(const v1::Pattern& pattern) {
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<const Book>> Book::Load(
+absl::StatusOr<std::shared_ptr<const AdvisorKnowledge>> AdvisorKnowledge::Load(
     const std::vector<std::string>& directories) {
   GALEN_ASSIGN_OR_RETURN(KnownMismatches known, KnownMismatches::Load(directories));
   GALEN_ASSIGN_OR_RETURN(BuildUpSigns signs, BuildUpSigns::Load(directories));
-  return std::make_shared<const Book>(Book{std::move(known), std::move(signs)});
+  return std::make_shared<const AdvisorKnowledge>(
+      AdvisorKnowledge{std::move(known), std::move(signs)});
 }
 
-Advisor::Advisor(store::Store& store, Current<Book> book, const Clock& clock, Options options)
+Advisor::Advisor(store::Store& store, HotSwap<AdvisorKnowledge> knowledge, const Clock& clock,
+                 Options options)
     : store_(store),
-      book_(std::move(book)),
+      knowledge_(std::move(knowledge)),
       clock_(clock),
       options_(std::move(options)),
-      learner_book_(book_.Get()),
+      learner_knowledge_(knowledge_.Get()),
       learner_(std::make_unique<Learner>(options_.learner)),
       retention_({options_.keep, options_.keep_runs, options_.keep_bytes}),
-      model_book_(learner_book_),
+      model_knowledge_(learner_knowledge_),
       served_([this] {
         auto served = std::make_shared<Served>();
-        served->book = book_.Get();
+        served->knowledge = knowledge_.Get();
         return served;
       }()),
       confirmations_(store.records(), clock, options_.most_jobs) {}
@@ -114,7 +116,7 @@ void Advisor::Serve(v1::PatternSet set, std::int64_t record) {
   served->set = std::move(set);
   served->record = record;
   served->learned = learned_;
-  served->book = model_book_;
+  served->knowledge = model_knowledge_;
   served->model = model_position_;
   for (v1::Pattern& pattern : *served->set.mutable_patterns()) {
     const auto revoked = served->set.revoked().find(pattern.id());
@@ -135,22 +137,22 @@ void Advisor::Serve(v1::PatternSet set, std::int64_t record) {
 void Advisor::MakeModel() {
   learned_ = learner_->Learn();
   learned_.left_out += unusable_;
-  model_book_ = learner_book_;
+  model_knowledge_ = learner_knowledge_;
   model_position_ = position_;
 }
 
-void Advisor::TakeBook() {
-  const std::shared_ptr<const Book> book = book_.Get();
-  if (book == learner_book_) return;
-  if (SamePlaces(book->signs, model_book_->signs)) model_book_ = book;
-  if (!SamePlaces(book->signs, learner_book_->signs)) {
+void Advisor::TakeKnowledge() {
+  const std::shared_ptr<const AdvisorKnowledge> knowledge = knowledge_.Get();
+  if (knowledge == learner_knowledge_) return;
+  if (SamePlaces(knowledge->signs, model_knowledge_->signs)) model_knowledge_ = knowledge;
+  if (!SamePlaces(knowledge->signs, learner_knowledge_->signs)) {
     // Counts are by place, and the old ones would be attributed to other signs.
     learner_ = std::make_unique<Learner>(options_.learner);
     retention_ = Retention({options_.keep, options_.keep_runs, options_.keep_bytes});
     unknown_signs_ = unusable_ = position_ = first_ = model_position_ = fresh_runs_ = 0;
     fresh_.clear();
   }
-  learner_book_ = book;
+  learner_knowledge_ = knowledge;
 }
 
 void Advisor::ForgetLearned() {
@@ -162,7 +164,7 @@ void Advisor::ForgetLearned() {
 }
 
 absl::Status Advisor::ReadJournal() {
-  TakeBook();
+  TakeKnowledge();
   const std::int64_t learned_to = LearnedTo(served_.Get()->set);
   for (;;) {
     GALEN_ASSIGN_OR_RETURN(const std::vector<store::JournalEntry> entries,
@@ -175,7 +177,8 @@ absl::Status Advisor::ReadJournal() {
                                                 " of the journal of runs is damaged"));
       }
       for (const v1::Run& run : request.runs()) {
-        const absl::StatusOr<RunRecord> record = RunOf(run, learner_book_->signs, &unknown_signs_);
+        const absl::StatusOr<RunRecord> record =
+            RunOf(run, learner_knowledge_->signs, &unknown_signs_);
         if (!record.ok() || !learner_->Add(*record).ok()) ++unusable_;
       }
       if (first_ == 0) first_ = entry.position;
@@ -232,7 +235,7 @@ absl::Status Advisor::LearnLocked() {
   *origin.mutable_learned_at() = ToTimestamp(clock_.Now());
   origin.set_false_discovery_rate(learned_.q);
   std::size_t room = kMostPatternBytes;
-  for (v1::Pattern& pattern : PatternsOf(learned_, model_book_->signs)) {
+  for (v1::Pattern& pattern : PatternsOf(learned_, model_knowledge_->signs)) {
     if (set.patterns_size() == static_cast<int>(kMostPatterns)) break;
     *pattern.mutable_origin() = origin;
     const std::size_t bytes = pattern.ByteSizeLong() + kMostEntryOverhead;
@@ -258,10 +261,10 @@ absl::Status Advisor::Follow() {
   // The patterns in the store stay; the model behind them is made again: after a start, after
   // another advisor learned, and when signs have other places.
   if ((runs > 0 && (model_position_ == 0 || model_position_ < LearnedTo(served->set))) ||
-      model_book_ != learner_book_) {
+      model_knowledge_ != learner_knowledge_) {
     MakeModel();
   }
-  if (served->book != model_book_ || served->model != model_position_) {
+  if (served->knowledge != model_knowledge_ || served->model != model_position_) {
     Serve(served->set, served->record);
   }
   return absl::OkStatus();
@@ -274,8 +277,8 @@ absl::StatusOr<v1::RegisterJobResponse> Advisor::RegisterJob(
   GALEN_ASSIGN_OR_RETURN(const JobFacts facts, FactsOf(request));
   v1::RegisterJobResponse response;
   GALEN_ASSIGN_OR_RETURN(*response.mutable_context(), ContextOf(hardware));
-  const std::shared_ptr<const Book> book = book_.Get();
-  for (const KnownMismatch* known : book->known.Find(facts)) {
+  const std::shared_ptr<const AdvisorKnowledge> knowledge = knowledge_.Get();
+  for (const KnownMismatch* known : knowledge->known.Find(facts)) {
     *response.add_warnings() = OfKnown(*known);
   }
   const std::shared_ptr<const Served> served = served_.Get();
@@ -302,8 +305,8 @@ absl::StatusOr<v1::ReportProgressResponse> Advisor::ReportProgress(
   }
   const std::shared_ptr<const Served> served = served_.Get();
   // Places of signs are those of the model.
-  const std::shared_ptr<const Book> book = served->book;
-  GALEN_ASSIGN_OR_RETURN(const Signs signs, SignsOf(request.signs(), book->signs));
+  const std::shared_ptr<const AdvisorKnowledge> knowledge = served->knowledge;
+  GALEN_ASSIGN_OR_RETURN(const Signs signs, SignsOf(request.signs(), knowledge->signs));
   RunningJob job;
   job.archetype = request.signature().archetype();
   job.stack = request.signature().stack();
@@ -312,8 +315,8 @@ absl::StatusOr<v1::ReportProgressResponse> Advisor::ReportProgress(
   job.hours = request.hours();
   job.signs = signs;
   // A sign whose pattern was revoked has no effect.
-  for (std::size_t i = 0; i < book->signs.all().size(); ++i) {
-    if (served->set.revoked().contains(absl::StrCat("build-up-", book->signs.all()[i].name))) {
+  for (std::size_t i = 0; i < knowledge->signs.all().size(); ++i) {
+    if (served->set.revoked().contains(absl::StrCat("build-up-", knowledge->signs.all()[i].name))) {
       job.signs[i] = 0;
     }
   }
@@ -331,18 +334,18 @@ absl::StatusOr<v1::ReportProgressResponse> Advisor::ReportProgress(
   told.set_ratio_low(hazard.ratio.low);
   told.set_ratio_high(hazard.ratio.high);
   for (const Hazard::Because& because : hazard.because) {
-    if (const BuildUpSign* sign = book->signs.Find(because.sign)) told.add_because(sign->name);
+    if (const BuildUpSign* sign = knowledge->signs.Find(because.sign)) told.add_because(sign->name);
   }
   // If even an unknown job would be left alone, the store need not be read.
   const absl::Time now = clock_.Now();
   Confirmation quiet;
-  if (OnHazard(hazard, book->signs, now, options_.alarm, quiet).what == Step::Do::kNothing) {
+  if (OnHazard(hazard, knowledge->signs, now, options_.alarm, quiet).what == Step::Do::kNothing) {
     return response;
   }
   Step step;
   GALEN_RETURN_IF_ERROR(
       confirmations_.Change(request.job(), [&](Confirmation& confirmation) -> bool {
-        step = OnHazard(hazard, book->signs, now, options_.alarm, confirmation);
+        step = OnHazard(hazard, knowledge->signs, now, options_.alarm, confirmation);
         return step.what == Step::Do::kRunCheck;
       }));
   if (step.what != Step::Do::kRunCheck) return response;
@@ -391,12 +394,12 @@ absl::StatusOr<v1::ReportRunsResponse> Advisor::ReportRuns(const v1::ReportRunsR
   if (request.ByteSizeLong() > kMostReportBytes) {
     return absl::InvalidArgumentError("runs: they have more than 4 MiB: report fewer in a call");
   }
-  const std::shared_ptr<const Book> book = book_.Get();
+  const std::shared_ptr<const AdvisorKnowledge> knowledge = knowledge_.Get();
   // Validated completely before anything is written: a separate learner checks whether it accepts
   // them.
   Learner trial;
   for (int i = 0; i < request.runs_size(); ++i) {
-    const absl::StatusOr<RunRecord> record = RunOf(request.runs(i), book->signs);
+    const absl::StatusOr<RunRecord> record = RunOf(request.runs(i), knowledge->signs);
     const absl::Status status = record.ok() ? trial.Add(*record) : record.status();
     if (!status.ok()) {
       return absl::InvalidArgumentError(absl::StrCat("runs[", i, "]: ", status.message()));

@@ -13,25 +13,25 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/advisor/known_mismatches.h"
-#include "common/advisor/learner.h"
-#include "common/advisor/online.h"
-#include "common/advisor/signs.h"
 #include "common/base/clock.h"
-#include "common/base/current.h"
+#include "common/base/hot_swap.h"
 #include "common/base/mutex.h"
 #include "common/store/store.h"
 #include "galen/advisor/v1/advisor.pb.h"
 #include "services/advisor/confirmations.h"
+#include "services/advisor/learning/known_mismatches.h"
+#include "services/advisor/learning/learner.h"
+#include "services/advisor/learning/online.h"
+#include "services/advisor/learning/signs.h"
 #include "services/advisor/retention.h"
 
 namespace galen::advisor {
 
 // The knowledge that the advisor works with.
-struct Book {
+struct AdvisorKnowledge {
   KnownMismatches known;
   BuildUpSigns signs;
-  static absl::StatusOr<std::shared_ptr<const Book>> Load(
+  static absl::StatusOr<std::shared_ptr<const AdvisorKnowledge>> Load(
       const std::vector<std::string>& directories);
 };
 
@@ -53,7 +53,8 @@ class Advisor {
   };
 
   // `store` and `clock` must outlive the advisor.
-  Advisor(store::Store& store, Current<Book> book, const Clock& clock, Options options);
+  Advisor(store::Store& store, HotSwap<AdvisorKnowledge> knowledge, const Clock& clock,
+          Options options);
 
   // Reads new records of the journal, and the patterns. Must be called once before other methods,
   // and regularly (other advisors write, too). UNAVAILABLE, DATA_LOSS: the store.
@@ -77,15 +78,16 @@ class Advisor {
     // Mismatches in use by "archetype\ncontext".
     absl::flat_hash_map<std::string, std::vector<const v1::Pattern*>> mismatches;
     Learned learned;
-    std::shared_ptr<const Book> book;  // by the sign places that `learned` uses; never null
-    std::int64_t model = 0;            // position of the journal up to which `learned` was read
+    std::shared_ptr<const AdvisorKnowledge>
+        knowledge;           // by the sign places that `learned` uses; never null
+    std::int64_t model = 0;  // position of the journal up to which `learned` was read
   };
   // `set` with the model as it is.
   void Serve(v1::PatternSet set, std::int64_t record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Makes the model again from all runs that were read.
   void MakeModel() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Loads the newest knowledge. If its signs have other places, all runs are read again.
-  void TakeBook() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void TakeKnowledge() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Forgets which runs were new to the set in use.
   void ForgetLearned() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status ReadJournal() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -95,28 +97,29 @@ class Advisor {
   absl::Status Put(v1::PatternSet set) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   store::Store& store_;
-  const Current<Book> book_;
+  const HotSwap<AdvisorKnowledge> knowledge_;
   const Clock& clock_;
   const Options options_;
 
   Mutex mu_;
-  std::shared_ptr<const Book> learner_book_ ABSL_GUARDED_BY(mu_);  // never null
-  std::unique_ptr<Learner> learner_ ABSL_GUARDED_BY(mu_);          // never null
-  std::int64_t unknown_signs_ ABSL_GUARDED_BY(mu_) = 0;  // in runs that were read, by learner_book_
-  std::int64_t unusable_ ABSL_GUARDED_BY(mu_) = 0;       // runs that were read
-  std::int64_t position_ ABSL_GUARDED_BY(mu_) = 0;       // of the journal, read up to
-  std::int64_t first_ ABSL_GUARDED_BY(mu_) = 0;          // the first one that was read
+  std::shared_ptr<const AdvisorKnowledge> learner_knowledge_ ABSL_GUARDED_BY(mu_);  // never null
+  std::unique_ptr<Learner> learner_ ABSL_GUARDED_BY(mu_);                           // never null
+  std::int64_t unknown_signs_ ABSL_GUARDED_BY(mu_) =
+      0;                                            // in runs that were read, by learner_knowledge_
+  std::int64_t unusable_ ABSL_GUARDED_BY(mu_) = 0;  // runs that were read
+  std::int64_t position_ ABSL_GUARDED_BY(mu_) = 0;  // of the journal, read up to
+  std::int64_t first_ ABSL_GUARDED_BY(mu_) = 0;     // the first one that was read
   Retention retention_ ABSL_GUARDED_BY(mu_);
   std::int64_t trimmed_ ABSL_GUARDED_BY(mu_) = 0;
   // Records that the set in use was not learned from, with their runs; and their sum.
   std::deque<std::pair<std::int64_t, std::int64_t>> fresh_ ABSL_GUARDED_BY(mu_);
   std::int64_t fresh_runs_ ABSL_GUARDED_BY(mu_) = 0;
 
-  Learned learned_ ABSL_GUARDED_BY(mu_);                         // the model
-  std::shared_ptr<const Book> model_book_ ABSL_GUARDED_BY(mu_);  // as in Served
+  Learned learned_ ABSL_GUARDED_BY(mu_);                                          // the model
+  std::shared_ptr<const AdvisorKnowledge> model_knowledge_ ABSL_GUARDED_BY(mu_);  // as in Served
   // Position of the journal that the model includes; 0: never.
   std::int64_t model_position_ ABSL_GUARDED_BY(mu_) = 0;
-  Current<Served> served_;
+  HotSwap<Served> served_;
 
   Confirmations confirmations_;
 };

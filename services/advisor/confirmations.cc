@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/proto_time.h"
 #include "common/base/status_macros.h"
-#include "common/digest/sha256.h"
+#include "common/crypto/sha256.h"
 #include "galen/advisor/v1/advisor.pb.h"
 
 namespace galen::advisor {

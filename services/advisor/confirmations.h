@@ -7,9 +7,9 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "common/advisor/online.h"
 #include "common/base/clock.h"
 #include "common/store/records.h"
+#include "services/advisor/learning/online.h"
 
 namespace galen::advisor {
 

@@ -10,8 +10,8 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "common/advisor/signature.h"
 #include "common/base/status_macros.h"
+#include "services/advisor/learning/signature.h"
 
 namespace galen::advisor {
 namespace {

@@ -5,14 +5,15 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "common/advisor/context.h"
-#include "common/advisor/known_mismatches.h"
-#include "common/advisor/learner.h"
-#include "common/advisor/run_record.h"
-#include "common/advisor/signs.h"
 #include "galen/advisor/v1/advisor.pb.h"
+#include "services/advisor/learning/context.h"
+#include "services/advisor/learning/known_mismatches.h"
+#include "services/advisor/learning/learner.h"
+#include "services/advisor/learning/run_record.h"
+#include "services/advisor/learning/signs.h"
 
-// Between protos and the values of common/advisor. Errors are INVALID_ARGUMENT and name the field.
+// Between protos and the values of services/advisor/learning. Errors are INVALID_ARGUMENT and name
+// the field.
 namespace galen::advisor {
 
 absl::StatusOr<Hardware> HardwareOf(const v1::Hardware& hardware);

@@ -11,15 +11,15 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "common/base/clock.h"
-#include "common/base/current.h"
 #include "common/base/executor.h"
+#include "common/base/hot_swap.h"
 #include "common/knowledge/load.h"
-#include "common/log/log.h"
-#include "common/metrics/process.h"
-#include "common/program/program.h"
-#include "common/rpc/flags/health_flag.h"
-#include "common/rpc/flags/security_flags.h"
+#include "common/observability/log/log.h"
+#include "common/observability/metrics/process.h"
 #include "common/rpc/serve.h"
+#include "common/service/flags/health_flag.h"
+#include "common/service/flags/security_flags.h"
+#include "common/service/service_main.h"
 #include "common/store/store.h"
 #include "services/advisor/advisor.h"
 #include "services/advisor/advisor_service.h"
@@ -59,9 +59,9 @@ absl::Status Serve() {
   if (!security.ok()) return security.status();
   const auto directories = knowledge::FindDirectories(absl::GetFlag(FLAGS_knowledge));
   if (!directories.ok()) return directories.status();
-  const auto loaded = Book::Load(*directories);
+  const auto loaded = AdvisorKnowledge::Load(*directories);
   if (!loaded.ok()) return loaded.status();
-  Current<Book> book(*loaded);
+  HotSwap<AdvisorKnowledge> knowledge(*loaded);
   const auto store = store::OpenStore(absl::GetFlag(FLAGS_store));
   if (!store.ok()) return store.status();
   for (const std::string& warning : (*store)->warnings()) {
@@ -71,7 +71,7 @@ absl::Status Serve() {
   Advisor::Options options;
   options.learner.q = q;
   options.keep = absl::GetFlag(FLAGS_keep);
-  Advisor advisor(**store, book, clock, options);
+  Advisor advisor(**store, knowledge, clock, options);
   if (const absl::Status status = advisor.Follow(); !status.ok()) return status;
   absl::Notification ending;
   std::thread follower([&] {
@@ -84,7 +84,7 @@ absl::Status Serve() {
   AdvisorServiceImpl service(advisor, executor, (*security)->guard());
   metrics::Registry registry;
   registry.Add(metrics::QueueNumbers("calls", executor));
-  const auto metrics_server = program::ServeMetrics(registry);
+  const auto metrics_server = service::ServeMetrics(registry);
   const absl::Status status =
       !metrics_server.ok()
           ? metrics_server.status()
@@ -94,9 +94,9 @@ absl::Status Serve() {
                                    .drain_grace = absl::GetFlag(FLAGS_drain_grace),
                                    .on_hangup =
                                        [&] {
-                                         const auto newer = Book::Load(*directories);
+                                         const auto newer = AdvisorKnowledge::Load(*directories);
                                          if (newer.ok()) {
-                                           book.Set(*newer);
+                                           knowledge.Set(*newer);
                                            log::Info("the knowledge was read again");
                                          } else {
                                            log::Warning(std::string(newer.status().message()));
@@ -116,5 +116,5 @@ int main(int argc, char** argv) {
   absl::ParseCommandLine(argc, argv);
   galen::rpc::BlockTerminationSignals();
   galen::rpc::BlockHangup();
-  return galen::program::Run("galen-advisor", &galen::advisor::Serve);
+  return galen::service::Run("galen-advisor", &galen::advisor::Serve);
 }

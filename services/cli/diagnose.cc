@@ -11,7 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "common/plot/courses_svg.h"
+#include "common/svg/courses_svg.h"
 #include "services/cli/progress.h"
 #include "services/cli/report_text.h"
 
@@ -56,7 +56,7 @@ class LiveProgress {
 
 // Where it was drawn to, or why not.
 void Draw(const v1::Report& report, const std::string& file, Console& console) {
-  const std::string svg = plot::CoursesSvg(report.courses(), report.headline());
+  const std::string svg = svg::CoursesSvg(report.courses(), report.headline());
   if (svg.empty()) {
     console.err << "galen: --svg: nothing was drawn, as no numbers over time were read\n";
     return;

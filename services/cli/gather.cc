@@ -21,7 +21,7 @@
 #include "common/base/status_macros.h"
 #include "common/host/edit.h"
 #include "common/intake/evidence.h"
-#include "common/logs/reader.h"
+#include "common/log_analysis/scan/reader.h"
 
 namespace galen::cli {
 namespace {
@@ -135,8 +135,8 @@ class Gatherer {
                          .content = "",
                          .attached = true,
                          .path = fs::canonical(path, error).string()};
-    GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<logs::LogReader> reader,
-                           logs::LogReader::Open(text.path, {}));
+    GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<log_scan::LogReader> reader,
+                           log_scan::LogReader::Open(text.path, {}));
     while (text.content.size() < intake::kLookedAt) {
       const absl::StatusOr<absl::string_view> chunk = reader->Next();
       if (!chunk.ok() || chunk->empty()) break;

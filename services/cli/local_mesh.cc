@@ -7,33 +7,33 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/cancellation.h"
 #include "common/base/clock.h"
-#include "common/base/current.h"
 #include "common/base/executor.h"
+#include "common/base/hot_swap.h"
 #include "common/base/proto_time.h"
 #include "common/base/status_macros.h"
 #include "common/curation/confirmed.h"
 #include "common/curation/proposal_store.h"
-#include "common/failures/failure_book.h"
 #include "common/host/roots.h"
-#include "common/intake/keeper.h"
+#include "common/intake/pasted_evidence_store.h"
 #include "common/knowledge/load.h"
 #include "common/knowledge/reload.h"
-#include "common/log/log.h"
-#include "common/logs/scanner.h"
-#include "common/metrics/process.h"
-#include "common/playbook/examine.h"
+#include "common/log_analysis/scan/scanner.h"
+#include "common/log_analysis/triage/signatures.h"
+#include "common/node_history/node_failure_store.h"
+#include "common/observability/log/log.h"
+#include "common/observability/metrics/process.h"
+#include "common/observability/trace/trace.h"
 #include "common/reasoner/counted_reasoner.h"
 #include "common/reasoner/llm/reasoned.h"
 #include "common/reasoner/site_history.h"
 #include "common/store/store.h"
-#include "common/trace/trace.h"
-#include "common/triage/signatures.h"
 #include "services/conclusion/local_client.h"
 #include "services/conclusion/report_writer.h"
 #include "services/execution/check_runner.h"
 #include "services/execution/history_checks.h"
 #include "services/execution/local_client.h"
 #include "services/execution/node_registry.h"
+#include "services/execution/playbook/examine.h"
 #include "services/execution/telemetry_checks.h"
 #include "services/node/local_client.h"
 #include "services/node/registry.h"
@@ -60,7 +60,7 @@ absl::StatusOr<std::optional<execution::TelemetryChecks::Options>> Measuring(
   GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> directories,
                          knowledge::FindDirectories(options.knowledge));
   auto measuring = execution::TelemetryChecks::Load(
-      directories, options.numbers.has_value() ? "" : options.prometheus,
+      directories, options.counters.has_value() ? "" : options.prometheus,
       options.prometheus_key_file);
   if (!measuring.ok()) {
     if (absl::IsNotFound(measuring.status()) && options.prometheus.empty()) {
@@ -68,9 +68,9 @@ absl::StatusOr<std::optional<execution::TelemetryChecks::Options>> Measuring(
     }
     return measuring.status();
   }
-  if (options.numbers.has_value()) {
+  if (options.counters.has_value()) {
     measuring->live = execution::TelemetryChecks::Opened{
-        options.numbers->source, {options.numbers->first, options.numbers->last}, std::nullopt};
+        options.counters->source, {options.counters->first, options.counters->last}, std::nullopt};
   }
   // Whoever starts this may see what the server has.
   measuring->live_for_bundles = true;
@@ -102,8 +102,9 @@ std::vector<std::string> NodesWithNumbers(const LocalMesh::Options& options,
 // What rests on the knowledge: made together, replaced together, and kept until nobody uses it.
 struct LocalMesh::Minds {
   Minds(std::shared_ptr<const knowledge::Knowledge> loaded,
-        std::shared_ptr<const logs::Scanner> compiled, const Clock& clock, const Options& options,
-        const std::optional<reasoner::llm::Model>& model, const retrieval::Store* confirmed)
+        std::shared_ptr<const log_scan::Scanner> compiled, const Clock& clock,
+        const Options& options, const std::optional<reasoner::llm::Model>& model,
+        const incident_history::Store* confirmed)
       : knowledge(std::move(loaded)),
         scanner(std::move(compiled)),
         reasoners(*knowledge, model, confirmed),
@@ -117,7 +118,7 @@ struct LocalMesh::Minds {
         report_writer(*knowledge, reasoners.best()) {}
 
   const std::shared_ptr<const knowledge::Knowledge> knowledge;
-  const std::shared_ptr<const logs::Scanner> scanner;
+  const std::shared_ptr<const log_scan::Scanner> scanner;
   const reasoner::llm::Reasoners reasoners;
   const summarization::Summarizer summarizer;
   const planning::Planner planner;
@@ -129,10 +130,10 @@ struct LocalMesh::Parts {
   using SharedMinds = std::shared_ptr<const Minds>;
 
   Parts(std::shared_ptr<const knowledge::Knowledge> loaded,
-        std::shared_ptr<const logs::Scanner> compiled, std::unique_ptr<store::Store> opened,
+        std::shared_ptr<const log_scan::Scanner> compiled, std::unique_ptr<store::Store> opened,
         std::unique_ptr<const reasoner::SiteHistory> past,
         std::optional<execution::TelemetryChecks::Options> measuring,
-        std::shared_ptr<const intake::Keeper> keeper, const Options& given)
+        std::shared_ptr<const intake::PastedEvidenceStore> evidence_store, const Options& given)
       : options(given),
         history(std::move(past)),
         model(CancelledBy(closing, given.model)),
@@ -154,8 +155,8 @@ struct LocalMesh::Parts {
         telemetry(measuring.has_value()
                       ? std::make_unique<execution::TelemetryChecks>(*std::move(measuring), clock)
                       : nullptr),
-        failure_book(store->records()),
-        failures_before(std::make_unique<execution::HistoryChecks>(failure_book, clock)),
+        failure_store(store->records()),
+        failures_before(std::make_unique<execution::HistoryChecks>(failure_store, clock)),
         runner(registry, knowledge, clock,
                RunnerOptions(options, node, *pool, telemetry.get(), failures_before.get())),
         summarization(summarizer, Asking()),
@@ -166,7 +167,7 @@ struct LocalMesh::Parts {
         orchestrator(std::make_unique<orchestrator::Orchestrator>(
             store->events(),
             orchestrator::Agents{summarization, planning, execution, reflection, conclusion}, clock,
-            *pool, OrchestratorOptions(options, failure_book, std::move(keeper), clock))) {
+            *pool, OrchestratorOptions(options, failure_store, std::move(evidence_store), clock))) {
     minds.reset();  // those who use them keep them
   }
 
@@ -179,7 +180,8 @@ struct LocalMesh::Parts {
   // The nodes first: what is planned with new knowledge can be run. Calls in flight, and the
   // questions of a running diagnosis, end with what they began with.
   absl::Status Use(std::shared_ptr<const knowledge::Knowledge> loaded) {
-    GALEN_ASSIGN_OR_RETURN(std::shared_ptr<const logs::Scanner> compiled, CompileScanner(*loaded));
+    GALEN_ASSIGN_OR_RETURN(std::shared_ptr<const log_scan::Scanner> compiled,
+                           CompileScanner(*loaded));
     const auto newer = std::make_shared<const Minds>(loaded, std::move(compiled), clock, options,
                                                      model, Confirmed());
     node.executor.Use(loaded);
@@ -209,7 +211,7 @@ struct LocalMesh::Parts {
     return model;
   }
   // Null without a history of the site.
-  const retrieval::Store* Confirmed() const {
+  const incident_history::Store* Confirmed() const {
     return history == nullptr ? nullptr : &history->store();
   }
   // Where agents answer.
@@ -245,32 +247,31 @@ struct LocalMesh::Parts {
     };
     return runner_options;
   }
-  static orchestrator::Options OrchestratorOptions(const Options& options,
-                                                   const failures::FailureBook& failure_book,
-                                                   std::shared_ptr<const intake::Keeper> keeper,
-                                                   const Clock& clock) {
+  static orchestrator::Options OrchestratorOptions(
+      const Options& options, const node_history::NodeFailureStore& failure_store,
+      std::shared_ptr<const intake::PastedEvidenceStore> evidence_store, const Clock& clock) {
     orchestrator::Options orchestrator_options;
-    if (keeper != nullptr) {
-      orchestrator_options.take_evidence = [keeper, &clock](const v1::Incident& incident,
-                                                            const std::string& id) {
-        return keeper->Take(incident, id, clock.Now());
+    if (evidence_store != nullptr) {
+      orchestrator_options.take_evidence = [evidence_store, &clock](const v1::Incident& incident,
+                                                                    const std::string& id) {
+        return evidence_store->Take(incident, id, clock.Now());
       };
     }
-    if (keeper != nullptr) {
-      orchestrator_options.add_evidence = [keeper, &clock](const std::string& base,
-                                                           const v1::Incident& incident,
-                                                           const std::string& id) {
-        return keeper->AddTo(base, incident, id, clock.Now());
+    if (evidence_store != nullptr) {
+      orchestrator_options.add_evidence = [evidence_store, &clock](const std::string& base,
+                                                                   const v1::Incident& incident,
+                                                                   const std::string& id) {
+        return evidence_store->AddTo(base, incident, id, clock.Now());
       };
     }
-    orchestrator_options.on_cause = [&failure_book](const v1::Diagnosis& diagnosis) {
-      return failure_book.Note(diagnosis);
+    orchestrator_options.on_cause = [&failure_store](const v1::Diagnosis& diagnosis) {
+      return failure_store.Note(diagnosis);
     };
     orchestrator_options.owner = options.owner;
     orchestrator_options.strategy = options.strategy;
     orchestrator_options.tests = options.tests;
     if (options.log) {
-      orchestrator_options.on_news = [](absl::string_view news) { log::Info(news); };
+      orchestrator_options.on_lifecycle_event = [](absl::string_view news) { log::Info(news); };
       orchestrator_options.on_problem = [](absl::string_view diagnosis,
                                            const absl::Status& problem) {
         const trace::Scope scope({trace::Current().context, std::string(diagnosis)});
@@ -293,11 +294,11 @@ struct LocalMesh::Parts {
   Cancellation closing;
   const std::optional<reasoner::llm::Model> model;
   SharedMinds minds;  // the first ones, during construction
-  Current<knowledge::Knowledge> knowledge;
-  Current<summarization::Summarizer> summarizer;
-  Current<planning::Planner> planner;
-  Current<reflection::Reflector> reflector;
-  Current<conclusion::ReportWriter> report_writer;
+  HotSwap<knowledge::Knowledge> knowledge;
+  HotSwap<summarization::Summarizer> summarizer;
+  HotSwap<planning::Planner> planner;
+  HotSwap<reflection::Reflector> reflector;
+  HotSwap<conclusion::ReportWriter> report_writer;
   const std::unique_ptr<store::Store> store;
   std::unique_ptr<ThreadPool> pool;
   std::unique_ptr<ThreadPool> asking;  // null: `pool` does
@@ -305,7 +306,7 @@ struct LocalMesh::Parts {
   node::LocalNodeClient node_client;
   const execution::NodeRegistry registry;
   std::unique_ptr<execution::TelemetryChecks> telemetry;
-  const failures::FailureBook failure_book;
+  const node_history::NodeFailureStore failure_store;
   std::unique_ptr<execution::HistoryChecks> failures_before;
   const execution::CheckRunner runner;
   summarization::LocalSummarizationClient summarization;
@@ -333,16 +334,16 @@ absl::StatusOr<std::shared_ptr<const knowledge::Knowledge>> LoadKnowledge(
   return knowledge::Load(found, options);
 }
 
-absl::StatusOr<std::shared_ptr<const words::OutcomeWords>> LoadOutcomeWords(
+absl::StatusOr<std::shared_ptr<const phrases::OutcomeWords>> LoadOutcomeWords(
     const std::vector<std::string>& directories) {
   GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> found,
                          knowledge::FindDirectories(directories));
-  return words::OutcomeWords::Load(found);
+  return phrases::OutcomeWords::Load(found);
 }
 
-absl::StatusOr<std::shared_ptr<const logs::Scanner>> CompileScanner(
+absl::StatusOr<std::shared_ptr<const log_scan::Scanner>> CompileScanner(
     const knowledge::Knowledge& knowledge) {
-  GALEN_ASSIGN_OR_RETURN(std::unique_ptr<const logs::Scanner> scanner,
+  GALEN_ASSIGN_OR_RETURN(std::unique_ptr<const log_scan::Scanner> scanner,
                          summarization::MakeScanner(knowledge, knowledge::DefaultCacheDirectory()));
   return scanner;
 }
@@ -363,7 +364,7 @@ absl::StatusOr<Gathered> GatherWithNumbers(const DiagnoseArguments& arguments,
   const std::string host = OwnHostName();
   GALEN_ASSIGN_OR_RETURN(Gathered gathered, GatherIncident(arguments, texts, bundle, kinds, host));
   if (options->prometheus.empty()) return gathered;
-  GALEN_ASSIGN_OR_RETURN(options->numbers,
+  GALEN_ASSIGN_OR_RETURN(options->counters,
                          telemetry::OpenSource(options->prometheus, options->prometheus_key_file));
   if (bundle != nullptr || gathered.incident.bundle().empty() ||
       !gathered.incident.nodes().empty()) {
@@ -395,19 +396,20 @@ absl::StatusOr<std::unique_ptr<LocalMesh>> LocalMesh::Start(const Options& given
   for (const std::string& warning : opened->warnings()) {
     if (options.tell) options.tell(absl::StrCat(opened->Describe(), ": ", warning));
   }
-  std::shared_ptr<const intake::Keeper> keeper;
+  std::shared_ptr<const intake::PastedEvidenceStore> evidence_store;
   if (!options.evidence.empty()) {
     GALEN_ASSIGN_OR_RETURN(auto kinds, intake::Kinds::Compile(options.loaded->base()));
-    keeper = std::make_shared<const intake::Keeper>(options.evidence, std::move(kinds));
+    evidence_store =
+        std::make_shared<const intake::PastedEvidenceStore>(options.evidence, std::move(kinds));
     if (!options.roots.empty()) options.roots.push_back(options.evidence);
   }
   GALEN_ASSIGN_OR_RETURN(auto measuring, Measuring(options));
   // The parts keep the options, and must not keep this version of the knowledge with them.
   std::shared_ptr<const knowledge::Knowledge> first = std::move(options.loaded);
-  std::shared_ptr<const logs::Scanner> scanner = std::move(options.scanner);
-  auto parts =
-      std::make_unique<Parts>(std::move(first), std::move(scanner), std::move(opened),
-                              std::move(history), std::move(measuring), std::move(keeper), options);
+  std::shared_ptr<const log_scan::Scanner> scanner = std::move(options.scanner);
+  auto parts = std::make_unique<Parts>(std::move(first), std::move(scanner), std::move(opened),
+                                       std::move(history), std::move(measuring),
+                                       std::move(evidence_store), options);
   GALEN_RETURN_IF_ERROR(parts->orchestrator->Start());
   if (options.reload && given.loaded == nullptr) {
     GALEN_ASSIGN_OR_RETURN(std::vector<std::string> directories,

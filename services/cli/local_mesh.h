@@ -11,11 +11,11 @@
 #include "absl/status/statusor.h"
 #include "common/clients/clients.h"
 #include "common/knowledge/knowledge.h"
-#include "common/logs/scanner.h"
-#include "common/metrics/registry.h"
+#include "common/log_analysis/scan/scanner.h"
+#include "common/observability/metrics/registry.h"
+#include "common/phrases/outcome.h"
 #include "common/reasoner/llm/asker.h"
 #include "common/telemetry/open_source.h"
-#include "common/words/outcome.h"
 #include "services/cli/diagnosis_api.h"
 #include "services/cli/gather.h"
 #include "services/node/executor.h"
@@ -32,9 +32,9 @@ class LocalMesh final : public DiagnosisApi {
     // Instead of those directories: knowledge that is loaded already, and its scanner, so that many
     // meshes share one. Both or none.
     std::shared_ptr<const knowledge::Knowledge> loaded;
-    std::shared_ptr<const logs::Scanner> scanner;
+    std::shared_ptr<const log_scan::Scanner> scanner;
     // With those: what outcomes that people tell are understood by; null: none are.
-    std::shared_ptr<const words::OutcomeWords> words;
+    std::shared_ptr<const phrases::OutcomeWords> words;
     // Instead of this machine: who answers for which live node, by host name. All must outlive the
     // mesh. Bundles are read as ever.
     std::optional<std::map<std::string, clients::NodeClient*>> live_nodes;
@@ -46,7 +46,7 @@ class LocalMesh final : public DiagnosisApi {
     std::string prometheus;
     std::string prometheus_key_file;
     // What those two name, opened already.
-    std::optional<telemetry::OpenedSource> numbers;
+    std::optional<telemetry::OpenedSource> counters;
     std::string history;  // directory of the site's own past incidents (SiteHistory); "": none
     std::string store = ":memory:";  // SQLite file or Redis URL, see store::OpenStore()
     std::string owner = "galen";     // holder of the leases, see orchestrator::Options
@@ -90,7 +90,7 @@ class LocalMesh final : public DiagnosisApi {
   // Looks for changed knowledge now; only with Options::reload.
   void Reload();
 
-  // Its numbers, among those of the program. The registry must not be asked when the mesh is gone.
+  // Its counters, among those of the program. The registry must not be asked when the mesh is gone.
   void AddMetrics(metrics::Registry& registry) const;
 
   orchestrator::Orchestrator& orchestrator();
@@ -114,11 +114,11 @@ absl::StatusOr<std::shared_ptr<const knowledge::Knowledge>> LoadKnowledge(
     const std::vector<std::string>& directories);
 
 // What outcomes are understood by, of the same directories; null if none has any lists.
-absl::StatusOr<std::shared_ptr<const words::OutcomeWords>> LoadOutcomeWords(
+absl::StatusOr<std::shared_ptr<const phrases::OutcomeWords>> LoadOutcomeWords(
     const std::vector<std::string>& directories);
 
 // The scanner of that knowledge's signals.
-absl::StatusOr<std::shared_ptr<const logs::Scanner>> CompileScanner(
+absl::StatusOr<std::shared_ptr<const log_scan::Scanner>> CompileScanner(
     const knowledge::Knowledge& knowledge);
 
 // The node executor of this machine.
@@ -131,8 +131,8 @@ struct LocalNode {
   node::NodeExecutor executor;
 };
 
-// GatherIncident(), with the numbers of `options->prometheus` opened into `options`. A log that
-// names no machine is then about those that there are numbers of at that time, unless they are too
+// GatherIncident(), with the counters of `options->prometheus` opened into `options`. A log that
+// names no machine is then about those that there are counters of at that time, unless they are too
 // many to be one job's.
 absl::StatusOr<Gathered> GatherWithNumbers(const DiagnoseArguments& arguments,
                                            const std::vector<intake::Text>& texts,

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "absl/time/time.h"
-#include "common/log/line.h"
-#include "common/metrics/registry.h"
+#include "common/observability/log/line.h"
+#include "common/observability/metrics/registry.h"
 #include "common/rpc/security.h"
 #include "services/cli/diagnose.h"
 #include "services/cli/exit_code.h"

@@ -9,7 +9,7 @@ grpc::ServerUnaryReactor* ConclusionServiceImpl::Conclude(grpc::CallbackServerCo
                                                           const v1::ConcludeRequest* request,
                                                           v1::ConcludeResponse* response) {
   return rpc::RunUnary(context, executor_, [=, this](const rpc::Call& call) -> absl::Status {
-    GALEN_ASSIGN_OR_RETURN(*response, AskNewest(writer_, [&](const ReportWriter& current) {
+    GALEN_ASSIGN_OR_RETURN(*response, CallWithFallback(writer_, [&](const ReportWriter& current) {
       return current.Conclude(*request, call.deadline);
     }));
     return absl::OkStatus();

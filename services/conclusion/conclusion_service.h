@@ -3,8 +3,8 @@
 
 #include <utility>
 
-#include "common/base/current.h"
 #include "common/base/executor.h"
+#include "common/base/hot_swap.h"
 #include "galen/conclusion/v1/conclusion.grpc.pb.h"
 #include "services/conclusion/report_writer.h"
 
@@ -14,14 +14,14 @@ namespace galen::conclusion {
 class ConclusionServiceImpl final : public v1::ConclusionService::CallbackService {
  public:
   // Each call is answered by what is current when it begins. `executor` must outlive the service.
-  ConclusionServiceImpl(Current<ReportWriter> writer, Executor& executor)
+  ConclusionServiceImpl(HotSwap<ReportWriter> writer, Executor& executor)
       : writer_(std::move(writer)), executor_(executor) {}
   grpc::ServerUnaryReactor* Conclude(grpc::CallbackServerContext* context,
                                      const v1::ConcludeRequest* request,
                                      v1::ConcludeResponse* response) override;
 
  private:
-  const Current<ReportWriter> writer_;
+  const HotSwap<ReportWriter> writer_;
   Executor& executor_;
 };
 

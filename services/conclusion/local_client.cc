@@ -10,7 +10,7 @@ void LocalConclusionClient::Conclude(clients::Shared<v1::ConcludeRequest> reques
   clients::CallLocally<v1::ConcludeResponse>(
       executor_, "/galen.conclusion.v1.ConclusionService/Conclude",
       [this, request = std::move(request), deadline] {
-        return AskNewest(writer_, [&](const ReportWriter& current) {
+        return CallWithFallback(writer_, [&](const ReportWriter& current) {
           return current.Conclude(*request, deadline);
         });
       },

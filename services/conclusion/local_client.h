@@ -3,8 +3,8 @@
 
 #include <utility>
 
-#include "common/base/current.h"
 #include "common/base/executor.h"
+#include "common/base/hot_swap.h"
 #include "common/clients/clients.h"
 #include "services/conclusion/report_writer.h"
 
@@ -15,13 +15,13 @@ class LocalConclusionClient final : public clients::ConclusionClient {
  public:
   // Each call is answered by what is current when it begins. `executor` must outlive the client and
   // every call in flight.
-  LocalConclusionClient(Current<ReportWriter> writer, Executor& executor)
+  LocalConclusionClient(HotSwap<ReportWriter> writer, Executor& executor)
       : writer_(std::move(writer)), executor_(executor) {}
   void Conclude(clients::Shared<v1::ConcludeRequest> request, absl::Time deadline,
                 clients::Done<v1::ConcludeResponse> done) override;
 
  private:
-  const Current<ReportWriter> writer_;
+  const HotSwap<ReportWriter> writer_;
   Executor& executor_;
 };
 

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "common/spending/spending.h"
+#include "common/llm/usage/usage.h"
 
 namespace galen::conclusion {
 namespace {
@@ -47,7 +47,7 @@ std::string SearchNote(const Reasoned& embedded) {
 
 galen::v1::Spent SpentOn(const google::protobuf::RepeatedPtrField<Reasoned>& reasoned) {
   galen::v1::Spent spent;
-  for (const Reasoned& each : reasoned) spending::Add(each, spent);
+  for (const Reasoned& each : reasoned) usage::Add(each, spent);
   return spent;
 }
 
@@ -63,7 +63,7 @@ std::string ModelNote(const google::protobuf::RepeatedPtrField<Reasoned>& reason
   for (const Reasoned& each : reasoned) {
     if (each.fallback() == Reasoned::NOT_NEEDED) continue;
     estimated |= each.estimated();
-    if (each.question() == spending::kEmbedding) {
+    if (each.question() == usage::kEmbedding) {
       embedded = &each;
       continue;
     }

@@ -12,9 +12,9 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "common/base/lent_evidence.h"
+#include "common/base/borrowed_evidence.h"
 #include "common/base/status_macros.h"
-#include "common/spending/spending.h"
+#include "common/llm/usage/usage.h"
 #include "galen/reasoner/v1/reasoner.pb.h"
 #include "services/conclusion/attachment.h"
 #include "services/conclusion/causes.h"
@@ -277,7 +277,7 @@ void FillNextSteps(const knowledge::Knowledge& knowledge, const v1::ConcludeRequ
 
 absl::StatusOr<v1::ConcludeResponse> ReportWriter::Conclude(const v1::ConcludeRequest& request,
                                                             absl::Time deadline) const {
-  LentEvidence<reasoner::v1::ConcludeQuestion> question(request.evidence());
+  BorrowedEvidence<reasoner::v1::ConcludeQuestion> question(request.evidence());
   *question->mutable_incident() = request.incident();
   *question->mutable_spending() = request.spending();
   for (const Hypothesis& each : request.hypotheses()) {
@@ -327,7 +327,7 @@ absl::StatusOr<v1::ConcludeResponse> ReportWriter::Conclude(const v1::ConcludeRe
   if (!reasoned.empty()) {
     *report.mutable_reasoner_spent() = SpentOn(reasoned);
     std::string note = ModelNote(
-        reasoned, spending::MoneyText(knowledge_.base(), report.reasoner_spent().cost_nanos()));
+        reasoned, usage::MoneyText(knowledge_.base(), report.reasoner_spent().cost_nanos()));
     if (!note.empty()) report.add_notes(std::move(note));
   }
   if (!report.has_primary_cause()) {

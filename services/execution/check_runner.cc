@@ -13,8 +13,8 @@
 #include "common/base/proto_time.h"
 #include "common/base/status_macros.h"
 #include "common/security/identity.h"
-#include "services/execution/ask_nodes.h"
 #include "services/execution/fan_out.h"
+#include "services/execution/node_dispatcher.h"
 #include "services/execution/pair_sweep.h"
 #include "services/execution/variant.h"
 
@@ -46,7 +46,7 @@ std::set<std::string> OfKind(const knowledge::Knowledge& knowledge,
 
 }  // namespace
 
-CheckRunner::CheckRunner(const NodeRegistry& registry, Current<knowledge::Knowledge> knowledge,
+CheckRunner::CheckRunner(const NodeRegistry& registry, HotSwap<knowledge::Knowledge> knowledge,
                          const Clock& clock, Options options)
     : registry_(registry),
       knowledge_(std::move(knowledge)),
@@ -55,7 +55,7 @@ CheckRunner::CheckRunner(const NodeRegistry& registry, Current<knowledge::Knowle
       breaker_(std::make_shared<NodeBreaker>(options_.node_pause)),
       peer_breaker_(std::make_shared<NodeBreaker>(options_.peer_pause)),
       cache_(std::make_shared<ResultCache>(ResultCache::Options())),
-      late_(std::make_unique<LateWatch>(clock_, options_.look)) {}
+      late_(std::make_unique<StragglerMonitor>(clock_, options_.look)) {}
 
 absl::StatusOr<v1::ResolveNodesResponse> CheckRunner::ResolveNodes(
     const v1::ResolveNodesRequest& request) const {
@@ -131,16 +131,17 @@ std::shared_ptr<const prometheus::Collectable> CheckRunner::metrics() const {
   });
 }
 
-absl::StatusOr<CheckRunner::Book> CheckRunner::BookFor(const std::set<std::string>& checks) const {
-  const auto first_missing = [&](const Book& book) {
+absl::StatusOr<CheckRunner::KnowledgePtr> CheckRunner::KnowledgeFor(
+    const std::set<std::string>& checks) const {
+  const auto first_missing = [&](const KnowledgePtr& knowledge) {
     return std::find_if(checks.begin(), checks.end(), [&](const std::string& check) {
-      return book->FindCheck(check) == nullptr;
+      return knowledge->FindCheck(check) == nullptr;
     });
   };
-  const Book newest = knowledge_.Get();
+  const KnowledgePtr newest = knowledge_.Get();
   const auto missing = first_missing(newest);
   if (missing == checks.end()) return newest;
-  const Book before = knowledge_.Before();
+  const KnowledgePtr before = knowledge_.Before();
   if (before != nullptr && first_missing(before) == checks.end()) return before;
   return absl::InvalidArgumentError(absl::StrCat(
       "check \"", *missing, "\": not in the catalogue; `galen checks list` shows what there is"));
@@ -173,37 +174,41 @@ absl::StatusOr<v1::RunChecksRequest> CheckRunner::Everything(
 clients::Cancel CheckRunner::RunChecks(const v1::RunChecksRequest& request, absl::Time deadline,
                                        clients::OnMessage<galen::v1::CheckResult> on_result,
                                        absl::AnyInvocable<void(absl::Status) &&> done,
-                                       const std::shared_ptr<Flow>& flow) const {
+                                       const std::shared_ptr<Backpressure>& backpressure) const {
   if (request.everything()) {
     const absl::StatusOr<v1::RunChecksRequest> all = Everything(request);
     if (!all.ok()) {
       std::move(done)(all.status());
       return clients::NoCancel();
     }
-    return Run(*all, deadline, std::move(on_result), std::move(done), flow, /*share=*/false);
+    return Run(*all, deadline, std::move(on_result), std::move(done), backpressure,
+               /*share=*/false);
   }
-  return Run(request, deadline, std::move(on_result), std::move(done), flow, /*share=*/false);
+  return Run(request, deadline, std::move(on_result), std::move(done), backpressure,
+             /*share=*/false);
 }
 
 clients::Cancel CheckRunner::RunShare(const v1::RunChecksRequest& request, absl::Time deadline,
                                       clients::OnMessage<galen::v1::CheckResult> on_result,
                                       absl::AnyInvocable<void(absl::Status) &&> done,
-                                      const std::shared_ptr<Flow>& flow) const {
+                                      const std::shared_ptr<Backpressure>& backpressure) const {
   if (!request.bundle().empty()) {
     std::move(done)(absl::InvalidArgumentError("bundle: is read by the replica that was asked"));
     return clients::NoCancel();
   }
-  return Run(request, deadline, std::move(on_result), std::move(done), flow, /*share=*/true);
+  return Run(request, deadline, std::move(on_result), std::move(done), backpressure,
+             /*share=*/true);
 }
 
 clients::Cancel CheckRunner::Run(const v1::RunChecksRequest& request, absl::Time deadline,
                                  clients::OnMessage<galen::v1::CheckResult> on_result,
                                  absl::AnyInvocable<void(absl::Status) &&> done,
-                                 const std::shared_ptr<Flow>& flow, bool share) const {
+                                 const std::shared_ptr<Backpressure>& backpressure,
+                                 bool share) const {
   const std::set<std::string> checks(request.checks().begin(), request.checks().end());
-  const absl::StatusOr<Book> book = BookFor(checks);
-  if (!book.ok()) {
-    std::move(done)(book.status());
+  const absl::StatusOr<KnowledgePtr> knowledge = KnowledgeFor(checks);
+  if (!knowledge.ok()) {
+    std::move(done)(knowledge.status());
     return clients::NoCancel();
   }
   std::vector<std::string> nodes(request.nodes().begin(), request.nodes().end());
@@ -228,13 +233,13 @@ clients::Cancel CheckRunner::Run(const v1::RunChecksRequest& request, absl::Time
     std::move(done)(absl::OkStatus());
     return clients::NoCancel();
   }
-  const auto calls = std::make_shared<CancelList>();
+  const auto calls = std::make_shared<CancelGroup>();
   std::map<std::string, std::string> variants;
   const std::string of_call = VariantOf(request);
   absl::Duration long_checks;
   for (const std::string& check : checks) {
     variants[check] = VariantOf(of_call, request, check);
-    long_checks += TimeLimit(*(*book)->FindCheck(check));
+    long_checks += TimeLimit(*(*knowledge)->FindCheck(check));
   }
   auto counted = [numbers = numbers_, tell = std::move(on_result)](CheckResult result) mutable {
     numbers->CountResult(result.check(), result.status());
@@ -247,19 +252,19 @@ clients::Cancel CheckRunner::Run(const v1::RunChecksRequest& request, absl::Time
       cache->Keep(diagnosis, variants.at(result.check()), result, clock.Now());
     };
   }
-  auto fan_out = std::make_shared<FanOut>(*book, std::move(counted), std::move(done),
+  auto fan_out = std::make_shared<FanOut>(*knowledge, std::move(counted), std::move(done),
                                           std::move(keep), /*compare=*/!share);
   // Another replica asks for these itself.
   const std::set<std::string> paired =
-      share ? std::set<std::string>() : PairChecksOf(**book, request, checks, nodes);
+      share ? std::set<std::string>() : PairChecksOf(**knowledge, request, checks, nodes);
   // Without numbers a node says that it cannot tell, as of every check that it has not.
   std::set<std::string> measured;
   if (!share && options_.telemetry != nullptr && options_.telemetry->Has(request.bundle())) {
-    measured = OfKind(**book, checks, knowledge::v1::Check::PROMQL);
+    measured = OfKind(**knowledge, checks, knowledge::v1::Check::PROMQL);
   }
   std::set<std::string> remembered;
   if (!share && options_.history != nullptr) {
-    remembered = OfKind(**book, checks, knowledge::v1::Check::HISTORY);
+    remembered = OfKind(**knowledge, checks, knowledge::v1::Check::HISTORY);
   }
   std::set<std::string> alone;
   for (const std::string& check : checks) {
@@ -277,7 +282,8 @@ clients::Cancel CheckRunner::Run(const v1::RunChecksRequest& request, absl::Time
   }
   for (const std::string& node : unseen) fan_out->Add(node, checks);
   if (!share && !request.diagnosis().empty()) {
-    AddPeers(**book, request.diagnosis(), {nodes.begin(), nodes.end()}, alone, variants, *fan_out);
+    AddPeers(**knowledge, request.diagnosis(), {nodes.begin(), nodes.end()}, alone, variants,
+             *fan_out);
   }
   std::map<std::set<std::string>, std::vector<std::string>> missing;
   for (const std::string& node : nodes) {
@@ -293,8 +299,9 @@ clients::Cancel CheckRunner::Run(const v1::RunChecksRequest& request, absl::Time
   }
   v1::RunChecksRequest call = request;
   call.clear_nodes();
-  const auto asker = std::make_shared<NodeAsker>(
-      NodeAsker::Parts{registry_, clock_, options_.peers, breaker_, peer_breaker_, fan_out, calls},
+  const auto dispatcher = std::make_shared<NodeDispatcher>(
+      NodeDispatcher::Parts{registry_, clock_, options_.peers, breaker_, peer_breaker_, fan_out,
+                            calls},
       std::move(call), options_.node_timeout + long_checks, deadline);
   NodeCalls::Limits limits = options_.limits;
   limits.late_after += long_checks;
@@ -306,24 +313,25 @@ clients::Cancel CheckRunner::Run(const v1::RunChecksRequest& request, absl::Time
   }
   const auto node_calls = std::make_shared<NodeCalls>(
       limits, [&clock = clock_] { return clock.Now(); },
-      [asker, work = trace::Current()](const Batch& batch, const NodeCalls::Ended& ended) {
+      [dispatcher, work = trace::Current()](const Batch& batch, const NodeCalls::Ended& ended) {
         const trace::Scope scope(work);
-        asker->Ask(batch, ended);
+        dispatcher->Ask(batch, ended);
       },
-      std::move(late),
-      flow == nullptr ? nullptr : std::function<bool()>([flow] { return flow->full(); }));
-  if (flow != nullptr) flow->OnResume([node_calls] { node_calls->Resume(); });
+      std::move(late), backpressure == nullptr ? nullptr : std::function<bool()>([backpressure] {
+        return backpressure->full();
+      }));
+  if (backpressure != nullptr) backpressure->OnResume([node_calls] { node_calls->Resume(); });
   late_->Add(node_calls);
   for (const std::string& node : unseen) fan_out->OnNodeDone(node, NoExecutor());
   node_calls->Begin(Plan(missing, !request.bundle().empty(), share));
   for (const std::string& check : paired) {
-    RunPairs(*book, request, check, nodes, variants, deadline, fan_out, calls);
+    RunPairs(*knowledge, request, check, nodes, variants, deadline, fan_out, calls);
   }
   if (!measured.empty()) {
-    RunTelemetry(*book, request, measured, nodes, variants, deadline, fan_out, calls);
+    RunTelemetry(*knowledge, request, measured, nodes, variants, deadline, fan_out, calls);
   }
   if (!remembered.empty()) {
-    RunHistory(*book, request, remembered, nodes, variants, deadline, fan_out, calls);
+    RunHistory(*knowledge, request, remembered, nodes, variants, deadline, fan_out, calls);
   }
   return [calls, node_calls] {
     calls->CancelAll();
@@ -388,14 +396,14 @@ std::deque<Batch> CheckRunner::Plan(
   return plan;
 }
 
-std::set<std::string> CheckRunner::PairChecksOf(const knowledge::Knowledge& book,
+std::set<std::string> CheckRunner::PairChecksOf(const knowledge::Knowledge& knowledge,
                                                 const v1::RunChecksRequest& request,
                                                 const std::set<std::string>& checks,
                                                 const std::vector<std::string>& nodes) {
   std::set<std::string> paired;
   if (!request.bundle().empty() || nodes.size() < 2) return paired;
   for (const std::string& check : checks) {
-    const knowledge::v1::Check& spec = *book.FindCheck(check);
+    const knowledge::v1::Check& spec = *knowledge.FindCheck(check);
     if (!IsPairCheck(spec) || (spec.intrusive() && !request.allow_intrusive())) continue;
     // A caller that gives the roles itself knows what it does.
     const bool by_hand = std::any_of(
@@ -407,12 +415,12 @@ std::set<std::string> CheckRunner::PairChecksOf(const knowledge::Knowledge& book
   return paired;
 }
 
-void CheckRunner::AddPeers(const knowledge::Knowledge& book, const std::string& diagnosis,
+void CheckRunner::AddPeers(const knowledge::Knowledge& knowledge, const std::string& diagnosis,
                            const std::set<std::string>& nodes, const std::set<std::string>& checks,
                            const std::map<std::string, std::string>& variants,
                            FanOut& fan_out) const {
   for (const std::string& check : checks) {
-    if (book.FindCheck(check)->comparisons().empty()) continue;
+    if (knowledge.FindCheck(check)->comparisons().empty()) continue;
     for (CheckResult& peer :
          cache_->OfOthers(diagnosis, variants.at(check), check, nodes, clock_.Now())) {
       fan_out.AddPeer(std::move(peer));
@@ -437,12 +445,12 @@ std::set<std::string> CheckRunner::FromCache(const std::string& diagnosis, const
   return missing;
 }
 
-void CheckRunner::RunTelemetry(const Book& book, const v1::RunChecksRequest& request,
+void CheckRunner::RunTelemetry(const KnowledgePtr& knowledge, const v1::RunChecksRequest& request,
                                const std::set<std::string>& checks,
                                const std::vector<std::string>& nodes,
                                const std::map<std::string, std::string>& variants,
                                absl::Time deadline, const std::shared_ptr<FanOut>& fan_out,
-                               const std::shared_ptr<CancelList>& calls) const {
+                               const std::shared_ptr<CancelGroup>& calls) const {
   // Of all nodes or none: they are told apart by each other.
   const bool known =
       !request.diagnosis().empty() &&
@@ -478,19 +486,19 @@ void CheckRunner::RunTelemetry(const Book& book, const v1::RunChecksRequest& req
     if (others.empty() && !request.baseline().nodes().empty()) question.clear_baseline();
   }
   calls->Add(options_.telemetry->Run(
-      book, question, checks, nodes, shared, deadline,
+      knowledge, question, checks, nodes, shared, deadline,
       [fan_out](const std::string& node, CheckResult result) {
         fan_out->OnResult(node, std::move(result), kTelemetry);
       },
       all_done));
 }
 
-void CheckRunner::RunHistory(const Book& book, const v1::RunChecksRequest& request,
+void CheckRunner::RunHistory(const KnowledgePtr& knowledge, const v1::RunChecksRequest& request,
                              const std::set<std::string>& checks,
                              const std::vector<std::string>& nodes,
                              const std::map<std::string, std::string>& variants,
                              absl::Time deadline, const std::shared_ptr<FanOut>& fan_out,
-                             const std::shared_ptr<CancelList>& calls) const {
+                             const std::shared_ptr<CancelGroup>& calls) const {
   std::map<std::string, std::set<std::string>> owed;
   for (const std::string& node : nodes) {
     owed[node] = request.diagnosis().empty()
@@ -498,7 +506,7 @@ void CheckRunner::RunHistory(const Book& book, const v1::RunChecksRequest& reque
                      : FromCache(request.diagnosis(), node, checks, variants, *fan_out, kHistory);
   }
   calls->Add(options_.history->Run(
-      book, request, std::move(owed), deadline,
+      knowledge, request, std::move(owed), deadline,
       [fan_out](const std::string& node, CheckResult result) {
         fan_out->OnResult(node, std::move(result), kHistory);
       },
@@ -513,11 +521,11 @@ absl::StatusOr<NodeRegistry::Node> CheckRunner::ClientOf(const std::string& node
   return client;
 }
 
-void CheckRunner::RunPairs(const Book& book, const v1::RunChecksRequest& request,
+void CheckRunner::RunPairs(const KnowledgePtr& knowledge, const v1::RunChecksRequest& request,
                            const std::string& check, const std::vector<std::string>& nodes,
                            const std::map<std::string, std::string>& variants, absl::Time deadline,
                            const std::shared_ptr<FanOut>& fan_out,
-                           const std::shared_ptr<CancelList>& calls) const {
+                           const std::shared_ptr<CancelGroup>& calls) const {
   // All or none: a node alone cannot be tested again.
   const bool known = std::all_of(nodes.begin(), nodes.end(), [&](const std::string& node) {
     return cache_
@@ -545,7 +553,7 @@ void CheckRunner::RunPairs(const Book& book, const v1::RunChecksRequest& request
     }
     return;
   }
-  const knowledge::v1::Check& spec = *book->FindCheck(check);
+  const knowledge::v1::Check& spec = *knowledge->FindCheck(check);
   const bool progress = request.progress();
   std::map<std::string, clients::NodeClient*> nodes_of_sweep;
   for (const auto& [node, client] : able) nodes_of_sweep[node] = client.get();
@@ -561,7 +569,7 @@ void CheckRunner::RunPairs(const Book& book, const v1::RunChecksRequest& request
         if (result.status() == CheckResult::RUNNING && !progress) return;
         fan_out->OnResult(node, std::move(result), check);
       },
-      [fan_out, check, able, book] {  // the sweep refers to its check and clients
+      [fan_out, check, able, knowledge] {  // the sweep refers to its check and clients
         for (const auto& [node, client] : able) {
           fan_out->OnNodeDone(node, absl::OkStatus(), check);
         }

@@ -13,21 +13,21 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/base/clock.h"
-#include "common/base/current.h"
+#include "common/base/hot_swap.h"
 #include "common/clients/clients.h"
 #include "common/knowledge/knowledge.h"
-#include "common/metrics/check_numbers.h"
-#include "common/metrics/registry.h"
-#include "services/execution/cancel_list.h"
+#include "common/observability/metrics/check_numbers.h"
+#include "common/observability/metrics/registry.h"
+#include "services/execution/backpressure.h"
+#include "services/execution/cancel_group.h"
 #include "services/execution/fan_out.h"
-#include "services/execution/flow.h"
 #include "services/execution/history_checks.h"
-#include "services/execution/late_watch.h"
 #include "services/execution/node_breaker.h"
 #include "services/execution/node_calls.h"
 #include "services/execution/node_registry.h"
 #include "services/execution/peers.h"
 #include "services/execution/result_cache.h"
+#include "services/execution/straggler_monitor.h"
 #include "services/execution/telemetry_checks.h"
 #include "services/execution/tenant_nodes.h"
 
@@ -70,7 +70,7 @@ class CheckRunner {
 
   // `registry` and `clock` must outlive the runner and every call in flight. A call keeps to the
   // knowledge that is current when it begins.
-  CheckRunner(const NodeRegistry& registry, Current<knowledge::Knowledge> knowledge,
+  CheckRunner(const NodeRegistry& registry, HotSwap<knowledge::Knowledge> knowledge,
               const Clock& clock, Options options);
 
   // See execution.proto.
@@ -85,18 +85,18 @@ class CheckRunner {
   // answers the call ends with UNAVAILABLE instead, and may be made again for what is missing.
   //
   // Cancelling it cancels the calls to the nodes; what they do not answer then is ERROR. While
-  // `flow` is full no further node is asked; null: it never is.
+  // `backpressure` is full no further node is asked; null: it never is.
   clients::Cancel RunChecks(const v1::RunChecksRequest& request, absl::Time deadline,
                             clients::OnMessage<galen::v1::CheckResult> on_result,
                             absl::AnyInvocable<void(absl::Status) &&> done,
-                            const std::shared_ptr<Flow>& flow = nullptr) const;
+                            const std::shared_ptr<Backpressure>& backpressure = nullptr) const;
 
   // The same for another replica, which compares: nodes that are not known here are left out, and
   // no other replica is asked. INVALID_ARGUMENT a bundle.
   clients::Cancel RunShare(const v1::RunChecksRequest& request, absl::Time deadline,
                            clients::OnMessage<galen::v1::CheckResult> on_result,
                            absl::AnyInvocable<void(absl::Status) &&> done,
-                           const std::shared_ptr<Flow>& flow = nullptr) const;
+                           const std::shared_ptr<Backpressure>& backpressure = nullptr) const;
 
   // Whether the diagnosis is shown this live node; without one, an operator asks.
   std::function<bool(const std::string& node)> SeenBy(const std::string& diagnosis) const;
@@ -108,28 +108,28 @@ class CheckRunner {
   std::shared_ptr<const prometheus::Collectable> metrics() const;
 
  private:
-  using Book = std::shared_ptr<const knowledge::Knowledge>;
+  using KnowledgePtr = std::shared_ptr<const knowledge::Knowledge>;
 
   // The current knowledge, or the one before it, where only that declares all of `checks`: a
   // diagnosis that began before a check was taken out still asks for it. INVALID_ARGUMENT names a
   // check that neither declares.
-  absl::StatusOr<Book> BookFor(const std::set<std::string>& checks) const;
+  absl::StatusOr<KnowledgePtr> KnowledgeFor(const std::set<std::string>& checks) const;
   // The checks and nodes that "everything" stands for.
   absl::StatusOr<v1::RunChecksRequest> Everything(const v1::RunChecksRequest& request) const;
   clients::Cancel Run(const v1::RunChecksRequest& request, absl::Time deadline,
                       clients::OnMessage<galen::v1::CheckResult> on_result,
                       absl::AnyInvocable<void(absl::Status) &&> done,
-                      const std::shared_ptr<Flow>& flow, bool share) const;
+                      const std::shared_ptr<Backpressure>& backpressure, bool share) const;
   // Who asks what: the nodes by the checks that they owe.
   std::deque<Batch> Plan(const std::map<std::set<std::string>, std::vector<std::string>>& missing,
                          bool bundle, bool share) const;
   // Those of `checks` that are run by nodes in pairs.
-  static std::set<std::string> PairChecksOf(const knowledge::Knowledge& book,
+  static std::set<std::string> PairChecksOf(const knowledge::Knowledge& knowledge,
                                             const v1::RunChecksRequest& request,
                                             const std::set<std::string>& checks,
                                             const std::vector<std::string>& nodes);
   // Lets what is compared be compared with what other nodes of the diagnosis answered before.
-  void AddPeers(const knowledge::Knowledge& book, const std::string& diagnosis,
+  void AddPeers(const knowledge::Knowledge& knowledge, const std::string& diagnosis,
                 const std::set<std::string>& nodes, const std::set<std::string>& checks,
                 const std::map<std::string, std::string>& variants, FanOut& fan_out) const;
   // Tells `fan_out` what the cache knows; gives the checks that it does not know.
@@ -138,29 +138,29 @@ class CheckRunner {
                                   const std::map<std::string, std::string>& variants,
                                   FanOut& fan_out, const std::string& part) const;
   // What telemetry says of the nodes: asked once for all of them, unless all of it is known.
-  void RunTelemetry(const Book& book, const v1::RunChecksRequest& request,
+  void RunTelemetry(const KnowledgePtr& knowledge, const v1::RunChecksRequest& request,
                     const std::set<std::string>& checks, const std::vector<std::string>& nodes,
                     const std::map<std::string, std::string>& variants, absl::Time deadline,
                     const std::shared_ptr<FanOut>& fan_out,
-                    const std::shared_ptr<CancelList>& calls) const;
+                    const std::shared_ptr<CancelGroup>& calls) const;
   // What earlier diagnoses found on the nodes.
-  void RunHistory(const Book& book, const v1::RunChecksRequest& request,
+  void RunHistory(const KnowledgePtr& knowledge, const v1::RunChecksRequest& request,
                   const std::set<std::string>& checks, const std::vector<std::string>& nodes,
                   const std::map<std::string, std::string>& variants, absl::Time deadline,
                   const std::shared_ptr<FanOut>& fan_out,
-                  const std::shared_ptr<CancelList>& calls) const;
+                  const std::shared_ptr<CancelGroup>& calls) const;
   // The nodes alone.
   absl::StatusOr<v1::ResolveNodesResponse> FindNodes(const v1::ResolveNodesRequest& request) const;
   // Who runs checks for the node, or why nobody does.
   absl::StatusOr<NodeRegistry::Node> ClientOf(const std::string& node) const;
-  void RunPairs(const Book& book, const v1::RunChecksRequest& request, const std::string& check,
-                const std::vector<std::string>& nodes,
+  void RunPairs(const KnowledgePtr& knowledge, const v1::RunChecksRequest& request,
+                const std::string& check, const std::vector<std::string>& nodes,
                 const std::map<std::string, std::string>& variants, absl::Time deadline,
                 const std::shared_ptr<FanOut>& fan_out,
-                const std::shared_ptr<CancelList>& calls) const;
+                const std::shared_ptr<CancelGroup>& calls) const;
 
   const NodeRegistry& registry_;
-  const Current<knowledge::Knowledge> knowledge_;
+  const HotSwap<knowledge::Knowledge> knowledge_;
   const Clock& clock_;
   const Options options_;
   // Shared with the calls in flight.
@@ -168,7 +168,7 @@ class CheckRunner {
   const std::shared_ptr<NodeBreaker> peer_breaker_;
   const std::shared_ptr<ResultCache> cache_;
   const std::shared_ptr<metrics::CheckNumbers> numbers_ = std::make_shared<metrics::CheckNumbers>();
-  const std::unique_ptr<LateWatch> late_;
+  const std::unique_ptr<StragglerMonitor> late_;
 };
 
 }  // namespace galen::execution

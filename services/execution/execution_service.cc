@@ -12,16 +12,16 @@
 #include "common/base/proto_time.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/observability/trace/trace.h"
 #include "common/rpc/authorizer.h"
 #include "common/rpc/observe.h"
 #include "common/rpc/status.h"
 #include "common/rpc/stream.h"
 #include "common/rpc/unary.h"
 #include "common/security/identity.h"
-#include "common/trace/trace.h"
-#include "services/execution/cancel_list.h"
-#include "services/execution/flow.h"
-#include "services/execution/mesh_view.h"
+#include "services/execution/backpressure.h"
+#include "services/execution/cancel_group.h"
+#include "services/execution/membership_view.h"
 
 namespace galen::execution {
 namespace {
@@ -36,14 +36,14 @@ rpc::ServerStream<galen::v1::CheckResult>* StreamResults(grpc::CallbackServerCon
     stream->End(allowed);
     return stream.get();
   }
-  const auto call = std::make_shared<CancelList>();
-  const auto flow =
-      std::make_shared<Flow>([stream] { return stream->queued() >= kEnoughQueuedResults; });
-  stream->OnReady([call, flow, stream = stream.get()] {
+  const auto call = std::make_shared<CancelGroup>();
+  const auto backpressure =
+      std::make_shared<Backpressure>([stream] { return stream->queued() >= kEnoughQueuedResults; });
+  stream->OnReady([call, backpressure, stream = stream.get()] {
     if (!stream->alive()) {
       call->CancelAll();
     } else {
-      flow->Resume();
+      backpressure->Resume();
     }
   });
   call->Add(run(
@@ -53,7 +53,7 @@ rpc::ServerStream<galen::v1::CheckResult>* StreamResults(grpc::CallbackServerCon
           stream->End(absl::ResourceExhaustedError("the caller reads results too slowly"));
         }
       },
-      [stream](const absl::Status& status) { stream->End(status); }, flow));
+      [stream](const absl::Status& status) { stream->End(status); }, backpressure));
   return stream.get();
 }
 
@@ -98,7 +98,7 @@ absl::Status CheckGateway(const grpc::CallbackServerContext& context,
       "a caller of role gateway has checks that only read run, without parameters");
 }
 
-absl::Status NoRoster() {
+absl::Status NoNodeDirectory() {
   return absl::UnimplementedError("this execution agent takes no registrations");
 }
 
@@ -106,13 +106,13 @@ absl::Status NoRoster() {
 
 ExecutionServiceImpl::ExecutionServiceImpl(const CheckRunner& runner, NodeWatch& watch,
                                            Executor& executor, rpc::TenantGuard* guard,
-                                           Roster* roster, DryRuns* dry_runs,
+                                           NodeDirectory* node_directory, DryRuns* dry_runs,
                                            RegistrationRules rules)
     : runner_(runner),
       watch_(watch),
       executor_(executor),
       guard_(guard),
-      roster_(roster),
+      node_directory_(node_directory),
       dry_runs_(dry_runs),
       rules_(std::move(rules)) {}
 
@@ -132,19 +132,22 @@ grpc::ServerWriteReactor<galen::v1::CheckResult>* ExecutionServiceImpl::RunCheck
   absl::Status allowed = CheckGateway(*context, *request);
   if (allowed.ok()) allowed = rpc::CheckTenant(guard_, *context, request->diagnosis());
   return StreamResults(
-      context, allowed, [&](absl::Time deadline, auto on_result, auto done, const auto& flow) {
-        return runner_.RunChecks(*request, deadline, std::move(on_result), std::move(done), flow);
+      context, allowed,
+      [&](absl::Time deadline, auto on_result, auto done, const auto& backpressure) {
+        return runner_.RunChecks(*request, deadline, std::move(on_result), std::move(done),
+                                 backpressure);
       });
 }
 
 grpc::ServerWriteReactor<galen::v1::CheckResult>* ExecutionServiceImpl::RunShare(
     grpc::CallbackServerContext* context, const v1::RunChecksRequest* request) {
   const trace::Scope scope(rpc::WorkOf(*context));
-  return StreamResults(context, absl::OkStatus(),
-                       [&](absl::Time deadline, auto on_result, auto done, const auto& flow) {
-                         return runner_.RunShare(*request, deadline, std::move(on_result),
-                                                 std::move(done), flow);
-                       });
+  return StreamResults(
+      context, absl::OkStatus(),
+      [&](absl::Time deadline, auto on_result, auto done, const auto& backpressure) {
+        return runner_.RunShare(*request, deadline, std::move(on_result), std::move(done),
+                                backpressure);
+      });
 }
 
 grpc::ServerWriteReactor<v1::NodeEvent>* ExecutionServiceImpl::WatchNodes(
@@ -214,13 +217,13 @@ grpc::ServerUnaryReactor* ExecutionServiceImpl::RegisterNode(grpc::CallbackServe
                                                              const v1::RegisterNodeRequest* request,
                                                              v1::RegisterNodeResponse* response) {
   return rpc::RunUnary(context, executor_, [=, this](const rpc::Call&) -> absl::Status {
-    if (roster_ == nullptr) return NoRoster();
+    if (node_directory_ == nullptr) return NoNodeDirectory();
     GALEN_RETURN_IF_ERROR(CheckRegistration(request->node(), request->address()));
     GALEN_ASSIGN_OR_RETURN(const Speaker speaker,
                            SpeakerOf(*context, request->node(), rules_.shared_certificates));
     GALEN_ASSIGN_OR_RETURN(const std::string address,
                            OwnAddress(request->address(), context->peer(), rules_.networks));
-    const absl::StatusOr<Roster::Registered> registered = roster_->Register(
+    const absl::StatusOr<NodeDirectory::Registered> registered = node_directory_->Register(
         request->node(), address, ToDuration(request->ttl()), speaker != Speaker::kAnyNode);
     if (absl::IsAlreadyExists(registered.status())) {
       rules_.tell(absl::StrCat("refused: ", registered.status().message()));
@@ -238,14 +241,14 @@ grpc::ServerUnaryReactor* ExecutionServiceImpl::WithdrawNode(grpc::CallbackServe
                                                              const v1::WithdrawNodeRequest* request,
                                                              v1::WithdrawNodeResponse*) {
   return rpc::RunUnary(context, executor_, [=, this](const rpc::Call&) -> absl::Status {
-    if (roster_ == nullptr) return NoRoster();
+    if (node_directory_ == nullptr) return NoNodeDirectory();
     GALEN_RETURN_IF_ERROR(CheckRegistration(request->node(), request->address()));
     GALEN_RETURN_IF_ERROR(
         SpeakerOf(*context, request->node(), rules_.shared_certificates).status());
     // By whom it registered: what stands elsewhere is another's.
     GALEN_ASSIGN_OR_RETURN(const std::string address,
                            OwnAddress(request->address(), context->peer(), rules_.networks));
-    return roster_->Withdraw(request->node(), address);
+    return node_directory_->Withdraw(request->node(), address);
   });
 }
 

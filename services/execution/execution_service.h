@@ -11,9 +11,9 @@
 #include "common/security/audit/audit_log.h"
 #include "galen/execution/v1/execution.grpc.pb.h"
 #include "services/execution/check_runner.h"
+#include "services/execution/node_directory.h"
 #include "services/execution/own_address.h"
 #include "services/execution/repairs/dry_runs.h"
-#include "services/execution/roster.h"
 #include "services/execution/watch_nodes.h"
 
 namespace galen::execution {
@@ -40,14 +40,14 @@ struct RegistrationRules {
   std::function<void(const std::string& news)> tell = [](const std::string&) {};
 };
 
-// gRPC's side of CheckRunner, NodeWatch, Roster and DryRuns: conversion only.
+// gRPC's side of CheckRunner, NodeWatch, NodeDirectory and DryRuns: conversion only.
 class ExecutionServiceImpl final : public v1::ExecutionService::CallbackService {
  public:
   // All must outlive the service. `guard` holds each request against the tenant's claim that came
-  // with it; null where there are no claims. `roster` null: no node can register.
+  // with it; null where there are no claims. `node_directory` null: no node can register.
   // `dry_runs` null: there are none.
   ExecutionServiceImpl(const CheckRunner& runner, NodeWatch& watch, Executor& executor,
-                       rpc::TenantGuard* guard = nullptr, Roster* roster = nullptr,
+                       rpc::TenantGuard* guard = nullptr, NodeDirectory* node_directory = nullptr,
                        DryRuns* dry_runs = nullptr, RegistrationRules rules = {});
   grpc::ServerUnaryReactor* ResolveNodes(grpc::CallbackServerContext* context,
                                          const v1::ResolveNodesRequest* request,
@@ -76,7 +76,7 @@ class ExecutionServiceImpl final : public v1::ExecutionService::CallbackService 
   NodeWatch& watch_;
   Executor& executor_;
   rpc::TenantGuard* const guard_;
-  Roster* const roster_;
+  NodeDirectory* const node_directory_;
   DryRuns* const dry_runs_;
   const RegistrationRules rules_;
 };

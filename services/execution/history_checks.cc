@@ -44,7 +44,7 @@ std::string Times(int count) {
 }
 
 // By day: who asks may be another tenant than the one whose diagnosis found it.
-std::string Line(const failures::Failure& failure) {
+std::string Line(const node_history::Failure& failure) {
   return absl::StrCat(absl::FormatTime("%Y-%m-%d", ToTime(failure.time()), absl::UTCTimeZone()),
                       " ", failure.label(), failure.device().empty() ? "" : " on ",
                       failure.device(), "\n");
@@ -68,23 +68,23 @@ CheckResult ResultOf(const Check& check, const std::string& node,
   if (!status.ok()) return knowledge::MakeResult(check, node, status);
   return knowledge::MakeResult(
       check, node,
-      OutputOf(check, node, failures::CountEarlier(*found, request.diagnosis(), *window),
+      OutputOf(check, node, node_history::CountEarlier(*found, request.diagnosis(), *window),
                window->back));
 }
 
 }  // namespace
 
-absl::StatusOr<failures::Window> WindowOf(const Check& check, const v1::RunChecksRequest& request,
-                                          absl::Time now) {
+absl::StatusOr<node_history::Window> WindowOf(const Check& check,
+                                              const v1::RunChecksRequest& request, absl::Time now) {
   GALEN_ASSIGN_OR_RETURN(const double days, NumberOf(check, "days"));
   GALEN_ASSIGN_OR_RETURN(const double hours, NumberOf(check, "hours_apart"));
-  failures::Window window{now, absl::Hours(24) * days, absl::Hours(1) * hours};
+  node_history::Window window{now, absl::Hours(24) * days, absl::Hours(1) * hours};
   if (request.has_start_time()) window.until = std::min(now, ToTime(request.start_time()));
   return window;
 }
 
 knowledge::CheckOutput OutputOf(const Check& check, const std::string& node,
-                                const failures::Counts& counts, absl::Duration back) {
+                                const node_history::Counts& counts, absl::Duration back) {
   knowledge::CheckOutput output;
   const std::int64_t days = back / absl::Hours(24);
   if (counts.node.failures == 0) {
@@ -97,22 +97,25 @@ knowledge::CheckOutput OutputOf(const Check& check, const std::string& node,
   if (Declares(check, kOfNode)) {
     output.findings.push_back(knowledge::IntFinding(kOfNode, node, "", counts.node.failures));
   }
-  for (const failures::Count& device : counts.devices) {
+  for (const node_history::Count& device : counts.devices) {
     absl::StrAppend(&output.message, ", ", device.failures, " on ", device.device);
     if (!Declares(check, kOfDevice)) continue;
     Finding finding = knowledge::IntFinding(kOfDevice, node, device.device, device.failures);
     finding.mutable_subject()->set_serial(device.serial);
     output.findings.push_back(std::move(finding));
   }
-  const std::vector<failures::Failure>& all = counts.node.counted;
+  const std::vector<node_history::Failure>& all = counts.node.counted;
   for (std::size_t i = all.size() - std::min(all.size(), kMostTold); i < all.size(); ++i) {
     absl::StrAppend(&output.excerpt, Line(all[i]));
   }
   return output;
 }
 
-HistoryChecks::HistoryChecks(const failures::FailureBook& book, const Clock& clock)
-    : book_(book), clock_(clock), pool_(std::make_unique<ThreadPool>(kThreads, kMostQueued)) {}
+HistoryChecks::HistoryChecks(const node_history::NodeFailureStore& failure_store,
+                             const Clock& clock)
+    : failure_store_(failure_store),
+      clock_(clock),
+      pool_(std::make_unique<ThreadPool>(kThreads, kMostQueued)) {}
 
 HistoryChecks::~HistoryChecks() { pool_.reset(); }
 
@@ -143,7 +146,7 @@ clients::Cancel HistoryChecks::Run(std::shared_ptr<const knowledge::Knowledge> k
       all = absl::NotFoundError(
           "earlier failures are counted on live nodes; a bundle does not tell a machine from "
           "another one of the same name");
-    } else if (const absl::StatusOr<bool> any = book_.HasAny(); !any.ok()) {
+    } else if (const absl::StatusOr<bool> any = failure_store_.HasAny(); !any.ok()) {
       all = any.status();
     } else if (!*any) {
       all = absl::NotFoundError("no failure of any node is on record yet");
@@ -158,7 +161,7 @@ clients::Cancel HistoryChecks::Run(std::shared_ptr<const knowledge::Knowledge> k
         continue;
       }
       const absl::StatusOr<v1::NodeFailures> found =
-          all.ok() ? book_.Of(node) : absl::StatusOr<v1::NodeFailures>(all);
+          all.ok() ? failure_store_.Of(node) : absl::StatusOr<v1::NodeFailures>(all);
       for (const std::string& check : checks) {
         call->on_result(
             node, ResultOf(*call->knowledge->FindCheck(check), node, call->request, found, now));

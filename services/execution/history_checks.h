@@ -13,10 +13,10 @@
 #include "common/base/clock.h"
 #include "common/base/executor.h"
 #include "common/clients/call.h"
-#include "common/failures/failure_book.h"
-#include "common/failures/failures.h"
 #include "common/knowledge/knowledge.h"
 #include "common/knowledge/make_result.h"
+#include "common/node_history/failures.h"
+#include "common/node_history/node_failure_store.h"
 #include "galen/execution/v1/execution.pb.h"
 #include "galen/v1/evidence.pb.h"
 
@@ -25,21 +25,21 @@ namespace galen::execution {
 // What a check of kind `history` counts, by its data `days` and `hours_apart`, for a failure that
 // is examined at `now`; one that was reported for an earlier time is counted back from there.
 // INTERNAL: the knowledge lacks one of them, which lint would have told. Pure.
-absl::StatusOr<failures::Window> WindowOf(const knowledge::v1::Check& check,
-                                          const v1::RunChecksRequest& request, absl::Time now);
+absl::StatusOr<node_history::Window> WindowOf(const knowledge::v1::Check& check,
+                                              const v1::RunChecksRequest& request, absl::Time now);
 
 // The findings that `check` declares of these: failures_same_node, and failures_same_device for
 // each device. What never failed has none: that Galen was not asked about a failure does not show
 // that there was none. Pure.
 knowledge::CheckOutput OutputOf(const knowledge::v1::Check& check, const std::string& node,
-                                const failures::Counts& counts, absl::Duration back);
+                                const node_history::Counts& counts, absl::Duration back);
 
 // Checks of kind `history`: what earlier diagnoses found on the same live machines. The store is
 // asked, and no node. Thread-safe.
 class HistoryChecks {
  public:
   // Both must outlive it.
-  HistoryChecks(const failures::FailureBook& book, const Clock& clock);
+  HistoryChecks(const node_history::NodeFailureStore& failure_store, const Clock& clock);
   // Waits for what runs.
   ~HistoryChecks();
 
@@ -55,7 +55,7 @@ class HistoryChecks {
                       OnResult on_result, OnNodeDone on_node_done);
 
  private:
-  const failures::FailureBook& book_;
+  const node_history::NodeFailureStore& failure_store_;
   const Clock& clock_;
   std::unique_ptr<ThreadPool> pool_;
 };

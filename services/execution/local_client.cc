@@ -5,7 +5,7 @@
 #include <memory>
 #include <utility>
 
-#include "common/metrics/calls.h"
+#include "common/observability/metrics/calls.h"
 
 namespace galen::execution {
 

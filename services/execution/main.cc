@@ -11,38 +11,38 @@
 #include "absl/flags/usage.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "common/actions/action_book.h"
-#include "common/actions/fleet_breaker.h"
-#include "common/actions/node_actions.h"
 #include "common/base/clock.h"
-#include "common/base/current.h"
 #include "common/base/executor.h"
+#include "common/base/hot_swap.h"
 #include "common/base/status_macros.h"
 #include "common/clients/grpc_clients.h"
-#include "common/failures/failure_book.h"
 #include "common/host/bundle.h"
 #include "common/host/roots.h"
 #include "common/knowledge/load.h"
 #include "common/knowledge/reload.h"
-#include "common/log/log.h"
-#include "common/metrics/process.h"
-#include "common/program/program.h"
+#include "common/node_history/node_failure_store.h"
+#include "common/observability/log/log.h"
+#include "common/observability/metrics/process.h"
+#include "common/remediation/approval_store.h"
+#include "common/remediation/node_actions.h"
+#include "common/remediation/repair_circuit_breaker.h"
 #include "common/rpc/address.h"
 #include "common/rpc/channel.h"
-#include "common/rpc/flags/health_flag.h"
-#include "common/rpc/flags/security_flags.h"
 #include "common/rpc/replicas/replicas.h"
 #include "common/rpc/serve.h"
+#include "common/service/flags/health_flag.h"
+#include "common/service/flags/security_flags.h"
+#include "common/service/service_main.h"
 #include "common/store/seal.h"
 #include "common/store/store.h"
 #include "services/execution/execution_service.h"
 #include "services/execution/history_checks.h"
+#include "services/execution/node_directory.h"
 #include "services/execution/node_registry.h"
 #include "services/execution/peers.h"
 #include "services/execution/repairs/dry_runs.h"
 #include "services/execution/repairs/mesh.h"
 #include "services/execution/repairs/repair_loop.h"
-#include "services/execution/roster.h"
 #include "services/execution/telemetry_checks.h"
 #include "services/execution/tenant_nodes.h"
 #include "services/execution/watch_nodes.h"
@@ -99,39 +99,40 @@ namespace galen::execution {
 namespace {
 
 // What is carried out on nodes.
-absl::StatusOr<std::vector<actions::RunAction>> LoadOffered(
+absl::StatusOr<std::vector<remediation::RunAction>> LoadOffered(
     const std::vector<std::string>& knowledge) {
-  GALEN_ASSIGN_OR_RETURN(const actions::NodeActions offered,
-                         actions::LoadNodeActions(knowledge, absl::GetFlag(FLAGS_node_actions)));
-  std::vector<actions::RunAction> known;
-  for (const actions::NodeAction& action : offered.actions) {
+  GALEN_ASSIGN_OR_RETURN(
+      const remediation::NodeActions offered,
+      remediation::LoadNodeActions(knowledge, absl::GetFlag(FLAGS_node_actions)));
+  std::vector<remediation::RunAction> known;
+  for (const remediation::NodeAction& action : offered.actions) {
     if (action.run.has_value()) known.push_back(*action.run);
   }
   return known;
 }
 
 struct Repairs {
-  Repairs(store::Records& records, const actions::FleetLimits& limits)
-      : book(records), breaker(records, limits) {}
-  actions::ActionBook book;
-  actions::FleetBreaker breaker;
+  Repairs(store::Records& records, const remediation::FleetLimits& limits)
+      : approvals(records), breaker(records, limits) {}
+  remediation::ApprovalStore approvals;
+  remediation::RepairCircuitBreaker breaker;
   std::unique_ptr<RepairLoop> loop;
 };
 
 // Null: none is carried out.
 absl::StatusOr<std::unique_ptr<Repairs>> OpenRepairs(store::Records& records,
-                                                     std::vector<actions::RunAction> known,
+                                                     std::vector<remediation::RunAction> known,
                                                      const NodeRegistry& registry,
                                                      const CheckRunner& runner,
                                                      const Clock& clock) {
   if (known.empty()) return nullptr;
   const int at_once = absl::GetFlag(FLAGS_repairs_at_once);
   if (at_once < 1) return absl::InvalidArgumentError("--repairs_at_once: must be 1 or more");
-  actions::FleetLimits limits;
+  remediation::FleetLimits limits;
   limits.at_once = at_once;
   auto repairs = std::make_unique<Repairs>(records, limits);
   repairs->loop = std::make_unique<RepairLoop>(
-      repairs->book, repairs->breaker, std::move(known), clock, AskNodes(registry),
+      repairs->approvals, repairs->breaker, std::move(known), clock, AskNodes(registry),
       CheckNodes(runner),
       RepairLoop::Options{.at_once = at_once,
                           .tell = [](const std::string& news) { log::Info(news); }});
@@ -243,8 +244,8 @@ absl::Status Serve() {
   if (!roots.empty()) measuring.bundle_root = bundle_root;
   TelemetryChecks telemetry(std::move(measuring), clock);
   options.telemetry = &telemetry;
-  const failures::FailureBook failure_book((*store)->records());
-  HistoryChecks history(failure_book, clock);
+  const node_history::NodeFailureStore failure_store((*store)->records());
+  HistoryChecks history(failure_store, clock);
   options.history = &history;
   std::unique_ptr<TenantNodesFile> tenant_nodes;
   if (const std::string path = absl::GetFlag(FLAGS_tenant_nodes); !path.empty()) {
@@ -254,22 +255,24 @@ absl::Status Serve() {
                            }));
     options.tenant_nodes = tenant_nodes.get();
   }
-  Current<knowledge::Knowledge> book(*knowledge);
+  HotSwap<knowledge::Knowledge> book(*knowledge);
   const CheckRunner runner(registry, book, clock, options);
   ThreadPool executor(absl::GetFlag(FLAGS_threads), /*max_queued=*/1024);
   NodeWatch watch(registry, clock, NodeWatch::Options());
-  Roster roster((*store)->nodes(), clock,
-                {.on_change =
-                     [&registry, &peers](const MeshView& view, const std::string& self) {
-                       registry.SetRegistered(view.nodes);
-                       peers.Use(self, view.replicas);
-                     },
-                 .tell = [](const std::string& news) { log::Warning(news); }});
-  GALEN_ASSIGN_OR_RETURN(const std::vector<actions::RunAction> offered, LoadOffered(*directories));
+  NodeDirectory node_directory(
+      (*store)->nodes(), clock,
+      {.on_change =
+           [&registry, &peers](const MembershipView& view, const std::string& self) {
+             registry.SetRegistered(view.nodes);
+             peers.Use(self, view.replicas);
+           },
+       .tell = [](const std::string& news) { log::Warning(news); }});
+  GALEN_ASSIGN_OR_RETURN(const std::vector<remediation::RunAction> offered,
+                         LoadOffered(*directories));
   DryRuns dry_runs(offered, clock, SeeNodes(runner), AskNodesAtOnce(registry),
                    CheckNodesAtOnce(runner), DryRuns::Options());
-  ExecutionServiceImpl service(runner, watch, executor, (*security)->guard(), &roster, &dry_runs,
-                               rules);
+  ExecutionServiceImpl service(runner, watch, executor, (*security)->guard(), &node_directory,
+                               &dry_runs, rules);
   knowledge::Reloader reloader({.directories = *directories,
                                 .cache_directory = knowledge::DefaultCacheDirectory(),
                                 .apply =
@@ -295,7 +298,7 @@ absl::Status Serve() {
   metrics::Registry numbers;
   numbers.Add(metrics::QueueNumbers("calls", executor));
   numbers.Add(runner.metrics());
-  const auto metrics_server = program::ServeMetrics(numbers);
+  const auto metrics_server = service::ServeMetrics(numbers);
   if (!metrics_server.ok()) return metrics_server.status();
   return rpc::ServeUntilSignal(
       {.address = absl::GetFlag(FLAGS_listen),
@@ -303,12 +306,12 @@ absl::Status Serve() {
        .health_address = rpc::HealthAddressFromFlag(),
        .drain_grace = absl::GetFlag(FLAGS_drain_grace),
        .on_listening =
-           [&roster](int port) {
+           [&node_directory](int port) {
              const std::string address = absl::GetFlag(FLAGS_advertise);
-             roster.Start(address.empty() ? rpc::AddressOf(absl::GetFlag(FLAGS_listen), port)
-                                          : address);
+             node_directory.Start(
+                 address.empty() ? rpc::AddressOf(absl::GetFlag(FLAGS_listen), port) : address);
            },
-       .on_drain = [&roster] { roster.Stop(); },
+       .on_drain = [&node_directory] { node_directory.Stop(); },
        .on_hangup = [&reloader] { reloader.Reload(); }},
       {&service});
 }
@@ -321,5 +324,5 @@ int main(int argc, char** argv) {
   absl::ParseCommandLine(argc, argv);
   galen::rpc::BlockTerminationSignals();
   galen::rpc::BlockHangup();
-  return galen::program::Run("galen-execution", &galen::execution::Serve);
+  return galen::service::Run("galen-execution", &galen::execution::Serve);
 }

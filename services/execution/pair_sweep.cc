@@ -17,8 +17,8 @@
 #include "common/knowledge/rules.h"
 #include "services/execution/comparison.h"
 #include "services/execution/fan_out.h"
-#include "services/execution/one_pair.h"
-#include "services/execution/pair_rounds.h"
+#include "services/execution/pair_schedule.h"
+#include "services/execution/pair_test.h"
 
 namespace galen::execution {
 namespace {
@@ -132,13 +132,13 @@ class Sweep : public std::enable_shared_from_this<Sweep> {
         rounds_(NamesOf(sweep_.nodes)) {}
 
   void StartRound() {
-    std::vector<PairRounds::Pair> pairs;
+    std::vector<PairSchedule::Pair> pairs;
     {
       const MutexLock lock(mu_);
       if (!sweep_.calls->cancelled()) pairs = rounds_.Next();
       open_ = pairs.size();
       round_.clear();
-      for (const PairRounds::Pair& pair : pairs) round_.push_back({pair, {}});
+      for (const PairSchedule::Pair& pair : pairs) round_.push_back({pair, {}});
     }
     if (pairs.empty()) {
       Finish();
@@ -149,12 +149,12 @@ class Sweep : public std::enable_shared_from_this<Sweep> {
 
  private:
   struct Way {
-    PairRounds::Pair roles;
+    PairSchedule::Pair roles;
     PairOutcome outcome;
   };
   // A pair of the round that is under way.
   struct Tested {
-    PairRounds::Pair pair;
+    PairSchedule::Pair pair;
     std::vector<Way> ways;  // the second only where the first was fine
   };
 
@@ -177,14 +177,14 @@ class Sweep : public std::enable_shared_from_this<Sweep> {
   // What ends now may have been cut off, which is no node's fault.
   bool Over() const { return sweep_.calls->cancelled() || sweep_.clock.Now() >= sweep_.deadline; }
 
-  void StartWay(std::size_t at, const PairRounds::Pair& roles) {
+  void StartWay(std::size_t at, const PairSchedule::Pair& roles) {
     StartPairTest(sweep_, roles, on_result_,
                   [self = shared_from_this(), at, roles](PairOutcome outcome) {
                     self->OnOutcome(at, roles, std::move(outcome));
                   });
   }
 
-  void OnOutcome(std::size_t at, const PairRounds::Pair& roles, PairOutcome outcome) {
+  void OnOutcome(std::size_t at, const PairSchedule::Pair& roles, PairOutcome outcome) {
     bool other_way = false;
     {
       const MutexLock lock(mu_);
@@ -293,16 +293,16 @@ class Sweep : public std::enable_shared_from_this<Sweep> {
 
   void Conclude(const std::string& node, CheckResult& result) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     if (result.status() == CheckResult::SKIPPED) return;
-    const PairRounds::Verdict verdict = rounds_.VerdictOf(node);
+    const PairSchedule::Verdict verdict = rounds_.VerdictOf(node);
     const bool declared =
         std::any_of(sweep_.check.findings().begin(), sweep_.check.findings().end(),
                     [](const auto& finding) { return finding.name() == kVerdictFinding; });
     const auto accuser = accusers_.find(node);
-    if (declared && result.status() == CheckResult::ERROR && verdict == PairRounds::Verdict::kBad &&
-        accuser != accusers_.end()) {
+    if (declared && result.status() == CheckResult::ERROR &&
+        verdict == PairSchedule::Verdict::kBad && accuser != accusers_.end()) {
       TakeWordOf(accuser->second, node, result);
     }
-    const std::size_t bad = rounds_.Nodes(PairRounds::Verdict::kBad).size();
+    const std::size_t bad = rounds_.Nodes(PairSchedule::Verdict::kBad).size();
     if (bad > 0) {
       absl::StrAppend(result.mutable_message(), result.message().empty() ? "" : "; ", "fails on ",
                       bad, " of ", sweep_.nodes.size(), " nodes whoever the partner is");
@@ -316,8 +316,8 @@ class Sweep : public std::enable_shared_from_this<Sweep> {
     finding->Clear();  // the node has no say in it
     finding->set_name(std::string(kVerdictFinding));
     finding->mutable_subject()->set_node(node);
-    if (verdict == PairRounds::Verdict::kBad) finding->set_text_value(node);
-    if (verdict == PairRounds::Verdict::kClear && Judged(sweep_.check, result)) {
+    if (verdict == PairSchedule::Verdict::kBad) finding->set_text_value(node);
+    if (verdict == PairSchedule::Verdict::kClear && Judged(sweep_.check, result)) {
       finding->set_text_value("none");
     }
     knowledge::ApplyLimits(sweep_.check, result);
@@ -327,7 +327,7 @@ class Sweep : public std::enable_shared_from_this<Sweep> {
   const OnResult on_result_;
   absl::AnyInvocable<void() &&> done_;
   Mutex mu_;
-  PairRounds rounds_ ABSL_GUARDED_BY(mu_);
+  PairSchedule rounds_ ABSL_GUARDED_BY(mu_);
   std::size_t open_ ABSL_GUARDED_BY(mu_) = 0;
   std::vector<Tested> round_ ABSL_GUARDED_BY(mu_);
   std::map<std::string, CheckResult> results_ ABSL_GUARDED_BY(mu_);

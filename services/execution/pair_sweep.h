@@ -11,10 +11,10 @@
 #include "absl/time/time.h"
 #include "common/base/clock.h"
 #include "common/clients/clients.h"
-#include "common/trace/trace.h"
+#include "common/observability/trace/trace.h"
 #include "galen/knowledge/v1/knowledge.pb.h"
 #include "galen/node/v1/node.pb.h"
-#include "services/execution/cancel_list.h"
+#include "services/execution/cancel_group.h"
 
 namespace galen::execution {
 
@@ -22,10 +22,10 @@ namespace galen::execution {
 // `peer` and `token`.
 bool IsPairCheck(const knowledge::v1::Check& check);
 
-// Runs a pair check over nodes, in rounds (PairRounds), each round's pairs at the same time. Where
-// a pair is fine, it is tested the other way too, with the roles swapped: a pair is fine only when
-// both ways are. What the check compares (`compare:`) is compared over the pairs of a round and the
-// nodes that are clear by then, and a pair beyond the limit is not fine.
+// Runs a pair check over nodes, in rounds (PairSchedule), each round's pairs at the same time.
+// Where a pair is fine, it is tested the other way too, with the roles swapped: a pair is fine only
+// when both ways are. What the check compares (`compare:`) is compared over the pairs of a round
+// and the nodes that are clear by then, and a pair beyond the limit is not fine.
 //
 // How two node executors find each other: the one is asked with role=server and a token. It opens a
 // port and says so in an interim message, "listening on ADDRESS:PORT". The other is asked with
@@ -39,7 +39,7 @@ struct PairSweep {
   absl::Duration pair_time;                           // what one pair may take
   absl::Time deadline;
   const Clock& clock;
-  std::shared_ptr<CancelList> calls;    // the calls it makes; once cancelled it begins no round
+  std::shared_ptr<CancelGroup> calls;   // the calls it makes; once cancelled it begins no round
   trace::Work work = trace::Current();  // what they are for
 };
 

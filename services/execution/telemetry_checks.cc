@@ -10,14 +10,14 @@
 #include "common/base/steady.h"
 #include "common/host/bundle.h"
 #include "common/host/bundle_files.h"
-#include "common/joblog/log_series.h"
-#include "common/joblog/overlay_source.h"
 #include "common/knowledge/load.h"
 #include "common/knowledge/make_result.h"
-#include "common/playbook/results.h"
+#include "common/log_analysis/triage/signatures.h"
 #include "common/telemetry/open_metrics_source.h"
 #include "common/telemetry/open_source.h"
-#include "common/triage/signatures.h"
+#include "services/execution/job_logs/log_series.h"
+#include "services/execution/job_logs/overlay_source.h"
+#include "services/execution/playbook/results.h"
 
 namespace galen::execution {
 namespace {
@@ -50,7 +50,7 @@ absl::StatusOr<TelemetryChecks::Options> TelemetryChecks::Load(
     const std::string& key_file) {
   Options options;
   GALEN_ASSIGN_OR_RETURN(options.rules, telemetry::LoadRules(directories));
-  GALEN_ASSIGN_OR_RETURN(options.book, playbook::LoadPlaybooks(directories));
+  GALEN_ASSIGN_OR_RETURN(options.playbooks, playbook::LoadPlaybooks(directories));
   absl::StatusOr<triage::Catalogue> logs = triage::LoadCatalogue(directories);
   if (logs.ok()) {
     options.logs = std::make_shared<const triage::Catalogue>(*std::move(logs));
@@ -121,19 +121,19 @@ void TelemetryChecks::AddLogs(const knowledge::Knowledge& knowledge, const std::
     const MutexLock lock(mu_);
     compiled_ = compiled;
   }
-  auto series = joblog::SeriesOfLogs(*compiled, logs, near, call);
+  auto series = job_logs::SeriesOfLogs(*compiled, logs, near, call);
   // Logs without a step are logs all the same: the numbers of exporters stand alone then.
   if (!series.ok()) return;
   playbook::Times logged{absl::InfiniteFuture(), absl::InfinitePast()};
   for (const telemetry::TimeSeries& each : *series) {
-    for (const series::Sample& sample : each.samples) {
+    for (const timeseries::Sample& sample : each.samples) {
       const absl::Time at = absl::FromUnixMillis(sample.at);
       logged.start = std::min(logged.start, at);
       logged.end = std::max(logged.end, at);
     }
   }
   opened.logged = logged;
-  opened.source = std::make_shared<joblog::OverlaySource>(opened.source, *std::move(series));
+  opened.source = std::make_shared<job_logs::OverlaySource>(opened.source, *std::move(series));
 }
 
 absl::StatusOr<TelemetryChecks::Opened> TelemetryChecks::Open(const knowledge::Knowledge& knowledge,
@@ -214,8 +214,8 @@ clients::Cancel TelemetryChecks::Run(const std::shared_ptr<const knowledge::Know
             question.window = *opened->logged;
           }
           question.named = named;
-          examined =
-              playbook::Examine(options_.book, options_.rules, *opened->source, question, call);
+          examined = playbook::Examine(options_.playbooks, options_.rules, *opened->source,
+                                       question, call);
         }
         absl::Status status = opened.ok() ? examined.status() : opened.status();
         // A server that ought to answer and does not is an error, not a thing that is not there.

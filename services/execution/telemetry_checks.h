@@ -19,10 +19,10 @@
 #include "common/base/mutex.h"
 #include "common/clients/clients.h"
 #include "common/knowledge/knowledge.h"
-#include "common/playbook/examine.h"
-#include "common/triage/job_triage.h"
+#include "common/log_analysis/triage/job_triage.h"
 #include "galen/execution/v1/execution.pb.h"
 #include "galen/v1/evidence.pb.h"
+#include "services/execution/playbook/examine.h"
 
 namespace galen::execution {
 
@@ -37,7 +37,7 @@ class TelemetryChecks {
     std::optional<playbook::Times> logged;
   };
   struct Options {
-    playbook::Book book;
+    playbook::PlaybookCatalogue playbooks;
     telemetry::Rules rules;
     // How the logs of a job are read, whose steps stand beside what exporters tell; null: they are
     // not read.

@@ -9,12 +9,10 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
-#include "common/host/yaml.h"
+#include "common/yaml/yaml.h"
 
 namespace galen::execution {
 namespace {
-
-using host::Yaml;
 
 constexpr absl::Duration kLook = absl::Seconds(1);
 
@@ -53,23 +51,22 @@ std::optional<std::string> Contents(const std::string& path) {
 }  // namespace
 
 absl::StatusOr<TenantNodes> TenantNodes::Parse(absl::string_view text, absl::string_view file) {
-  GALEN_ASSIGN_OR_RETURN(const Yaml root, host::ParseYaml(text, file));
+  GALEN_ASSIGN_OR_RETURN(const Yaml root, ParseYaml(text, file));
   const Yaml* const tenants = root.Find("tenants");
   if (tenants == nullptr || tenants->kind != Yaml::Kind::kMap || root.fields.size() != 1) {
-    return host::YamlError(root, file, "is not \"tenants:\" with a list of nodes for each");
+    return YamlError(root, file, "is not \"tenants:\" with a list of nodes for each");
   }
   TenantNodes all;
   for (const Yaml::Field& tenant : tenants->fields) {
     if (tenant.value.kind != Yaml::Kind::kList) {
-      return host::YamlError(
-          tenant.value, file,
-          absl::StrCat(CleanText(tenant.name, 64), ": is no list of host names"));
+      return YamlError(tenant.value, file,
+                       absl::StrCat(CleanText(tenant.name, 64), ": is no list of host names"));
     }
     Nodes& nodes = all.tenants_[tenant.name];
     for (const Yaml& node : tenant.value.items) {
       if (node.kind != Yaml::Kind::kScalar || node.scalar.empty()) {
-        return host::YamlError(node, file,
-                               absl::StrCat(CleanText(tenant.name, 64), ": this is no host name"));
+        return YamlError(node, file,
+                         absl::StrCat(CleanText(tenant.name, 64), ": this is no host name"));
       }
       if (node.scalar.find_first_of("*?") == std::string::npos) {
         nodes.named.insert(node.scalar);

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "absl/strings/str_cat.h"
-#include "common/digest/sha256.h"
+#include "common/crypto/sha256.h"
 
 namespace galen::execution {
 

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "common/metrics/catalogue.h"
-#include "common/metrics/registry.h"
+#include "common/observability/metrics/catalogue.h"
+#include "common/observability/metrics/registry.h"
 
 namespace galen::gateway {
 

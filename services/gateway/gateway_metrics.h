@@ -14,7 +14,8 @@ namespace galen::gateway {
 std::shared_ptr<const prometheus::Collectable> AccessNumbers(
     std::function<std::uint64_t()> unauthenticated, std::function<std::uint64_t()> unsealed);
 
-// What the HTTP server tells of its connections, under the names of common/metrics/catalogue.h.
+// What the HTTP server tells of its connections, under the names of
+// common/observability/metrics/catalogue.h.
 std::shared_ptr<const prometheus::Collectable> HttpNumbers(
     std::function<http::ServerCounts()> counts);
 

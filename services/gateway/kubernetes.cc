@@ -12,12 +12,12 @@
 #include "common/base/status_macros.h"
 #include "common/kube/client.h"
 #include "common/kube/config.h"
-#include "common/log/log.h"
-#include "services/gateway/cluster/controller.h"
-#include "services/gateway/cluster/job_context.h"
-#include "services/gateway/cluster/lease.h"
-#include "services/gateway/cluster/mesh.h"
-#include "services/gateway/cluster/reconciler.h"
+#include "common/observability/log/log.h"
+#include "services/gateway/kubernetes/controller.h"
+#include "services/gateway/kubernetes/job_context.h"
+#include "services/gateway/kubernetes/lease.h"
+#include "services/gateway/kubernetes/mesh.h"
+#include "services/gateway/kubernetes/reconciler.h"
 
 ABSL_FLAG(bool, kubernetes, false,
           "Serve the Diagnosis objects of the Kubernetes cluster that this runs in "
@@ -64,13 +64,13 @@ void Tell(const std::string& news) { log::Warning(news); }
 class Server final : public Kubernetes {
  public:
   Server(const Needs& needs, std::unique_ptr<kube::Client> client,
-         std::vector<cluster::JobKind> jobs, const cluster::Reconciler::Options& options)
+         std::vector<kubernetes::JobKind> jobs, const kubernetes::Reconciler::Options& options)
       : client_(std::move(client)),
         mesh_(needs.upstream, needs.rates),
         reconciler_({*client_, mesh_, needs.clock,
-                     [&audience = needs.audience](const std::string& tenant,
+                     [&redactor = needs.redactor](const std::string& tenant,
                                                   galen::v1::Diagnosis& diagnosis) {
-                       audience.ForCustomer(tenant, diagnosis);
+                       redactor.ForCustomer(tenant, diagnosis);
                      },
                      std::move(jobs)},
                     options),
@@ -83,7 +83,7 @@ class Server final : public Kubernetes {
 
  private:
   void Loop() {
-    std::unique_ptr<cluster::Controller> controller;
+    std::unique_ptr<kubernetes::Controller> controller;
     bool failing = false;
     do {
       const absl::StatusOr<bool> holds = lease_.Hold();
@@ -98,13 +98,13 @@ class Server final : public Kubernetes {
       failing = false;
       if (*holds && controller == nullptr) {
         log::Info(absl::StrCat("serves Diagnosis objects of ", client_->options().server));
-        controller = std::make_unique<cluster::Controller>(*client_, reconciler_,
-                                                           cluster::Controller::Options(), &Tell);
+        controller = std::make_unique<kubernetes::Controller>(
+            *client_, reconciler_, kubernetes::Controller::Options(), &Tell);
       } else if (!*holds && controller != nullptr) {
         log::Info("another gateway serves Diagnosis objects");
         controller.reset();
       }
-    } while (!stop_.SleepFor(cluster::Lease::kTime / 6));
+    } while (!stop_.SleepFor(kubernetes::Lease::kTime / 6));
     if (controller != nullptr) {
       controller.reset();
       lease_.GiveUp();
@@ -112,9 +112,9 @@ class Server final : public Kubernetes {
   }
 
   const std::unique_ptr<kube::Client> client_;
-  cluster::Mesh mesh_;
-  cluster::Reconciler reconciler_;
-  cluster::Lease lease_;
+  kubernetes::Mesh mesh_;
+  kubernetes::Reconciler reconciler_;
+  kubernetes::Lease lease_;
   Cancellation stop_;
   std::thread thread_;
 };
@@ -123,7 +123,7 @@ class Server final : public Kubernetes {
 
 absl::StatusOr<std::unique_ptr<Kubernetes>> Kubernetes::Open(const Needs& needs) {
   if (!absl::GetFlag(FLAGS_kubernetes)) return nullptr;
-  cluster::Reconciler::Options options;
+  kubernetes::Reconciler::Options options;
   options.default_tenant = absl::GetFlag(FLAGS_kubernetes_tenant);
   options.cancel_deleted = absl::GetFlag(FLAGS_kubernetes_cancel);
   if (!options.default_tenant.empty() && !IsTenant(options.default_tenant)) {
@@ -132,8 +132,8 @@ absl::StatusOr<std::unique_ptr<Kubernetes>> Kubernetes::Open(const Needs& needs)
   }
   GALEN_ASSIGN_OR_RETURN(const kube::Options cluster, ClusterOptions());
   GALEN_ASSIGN_OR_RETURN(std::unique_ptr<kube::Client> client, kube::Client::Make(cluster));
-  GALEN_ASSIGN_OR_RETURN(std::vector<cluster::JobKind> jobs,
-                         cluster::LoadJobKinds(needs.knowledge));
+  GALEN_ASSIGN_OR_RETURN(std::vector<kubernetes::JobKind> jobs,
+                         kubernetes::LoadJobKinds(needs.knowledge));
   return std::make_unique<Server>(needs, std::move(client), std::move(jobs), options);
 }
 

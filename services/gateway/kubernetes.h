@@ -10,7 +10,7 @@
 #include "common/store/store.h"
 #include "services/gateway/api/access.h"
 #include "services/gateway/api/upstream.h"
-#include "services/gateway/audience/audience.h"
+#include "services/gateway/redaction/customer_redactor.h"
 
 namespace galen::gateway {
 
@@ -20,10 +20,10 @@ class Kubernetes {
  public:
   struct Needs {
     Upstream& upstream;
-    RateGate& rates;
+    RateLimiter& rates;
     store::Store& store;
     const Clock& clock;
-    const Audience& audience;
+    const CustomerRedactor& redactor;
     const std::vector<std::string>& knowledge;
   };
   virtual ~Kubernetes() = default;

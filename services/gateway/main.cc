@@ -13,58 +13,58 @@
 #include "absl/flags/parse.h"
 #include "absl/flags/usage.h"
 #include "absl/strings/str_cat.h"
-#include "common/actions/action_book.h"
-#include "common/actions/node_actions.h"
 #include "common/base/clock.h"
-#include "common/base/current.h"
 #include "common/base/executor.h"
 #include "common/base/file_limit.h"
+#include "common/base/hot_swap.h"
 #include "common/base/status_macros.h"
 #include "common/base/timers.h"
 #include "common/clients/grpc_clients.h"
 #include "common/knowledge/load.h"
-#include "common/log/log.h"
-#include "common/metrics/process.h"
-#include "common/program/program.h"
-#include "common/rpc/flags/security_flags.h"
+#include "common/observability/log/log.h"
+#include "common/observability/metrics/process.h"
+#include "common/remediation/approval_store.h"
+#include "common/remediation/node_actions.h"
 #include "common/rpc/replicas/replicas.h"
 #include "common/rpc/serve.h"
 #include "common/security/audit/audit_log.h"
 #include "common/security/loopback.h"
 #include "common/security/warrants/signer.h"
+#include "common/service/flags/security_flags.h"
+#include "common/service/service_main.h"
 #include "common/store/seal.h"
 #include "common/store/store.h"
 #include "galen/v1/action_service.pb.h"
 #include "galen/v1/check_service.pb.h"
 #include "galen/v1/diagnosis_service.pb.h"
+#include "services/gateway/access/api_key_store.h"
 #include "services/gateway/access/key_access.h"
-#include "services/gateway/access/key_book.h"
-#include "services/gateway/access/store_rate_gate.h"
-#include "services/gateway/access/watched_access.h"
+#include "services/gateway/access/refusal_counting_access.h"
+#include "services/gateway/access/store_rate_limiter.h"
 #include "services/gateway/actions/action_upstream.h"
-#include "services/gateway/actions/outcome_desk.h"
+#include "services/gateway/actions/outcome_publisher.h"
 #include "services/gateway/api/api.h"
 #include "services/gateway/api/openapi.h"
-#include "services/gateway/audience/audience.h"
-#include "services/gateway/browse/browse.h"
-#include "services/gateway/browse/readable_knowledge.h"
 #include "services/gateway/checks/check_upstream.h"
 #include "services/gateway/console/console.h"
 #include "services/gateway/gateway_metrics.h"
 #include "services/gateway/http/cors.h"
-#include "services/gateway/http/front.h"
+#include "services/gateway/http/router.h"
 #include "services/gateway/http/server.h"
+#include "services/gateway/info/info_api.h"
+#include "services/gateway/info/readable_knowledge.h"
 #include "services/gateway/kubernetes.h"
 #include "services/gateway/mcp/mcp.h"
 #include "services/gateway/oidc/oidc_access.h"
 #include "services/gateway/oidc/oidc_config.h"
-#include "services/gateway/tickets/desk.h"
+#include "services/gateway/redaction/customer_redactor.h"
 #include "services/gateway/tickets/site.h"
 #include "services/gateway/tickets/ticket_metrics.h"
+#include "services/gateway/tickets/ticket_service.h"
 #include "services/gateway/uploads/fill_in.h"
 #include "services/gateway/uploads/uploads.h"
 #include "services/gateway/upstream/grpc_upstream.h"
-#include "services/gateway/webhooks/hook_metrics.h"
+#include "services/gateway/webhooks/webhook_metrics.h"
 #include "services/gateway/webhooks/webhooks.h"
 
 ABSL_FLAG(std::string, listen, "127.0.0.1:8080",
@@ -76,7 +76,7 @@ ABSL_FLAG(std::string, https_cert, "",
 ABSL_FLAG(std::string, https_key, "", "PEM file of its key.");
 ABSL_FLAG(bool, plain_http, false,
           "Serve plain HTTP off loopback too: API keys are then sent unencrypted unless a proxy in "
-          "front terminates TLS.");
+          "router terminates TLS.");
 ABSL_FLAG(std::string, orchestrator, "127.0.0.1:50050",
           "Address of galen-orchestrator; several replicas are separated by commas, or one name "
           "resolves to all of them.");
@@ -168,8 +168,8 @@ absl::StatusOr<http::ServerOptions> HttpOptions() {
   return options;
 }
 
-absl::StatusOr<StoreRateGate::Options> RateOptions() {
-  StoreRateGate::Options options;
+absl::StatusOr<StoreRateLimiter::Options> RateOptions() {
+  StoreRateLimiter::Options options;
   options.requests = {absl::GetFlag(FLAGS_requests_per_second),
                       absl::GetFlag(FLAGS_requests_burst)};
   options.diagnoses = {absl::GetFlag(FLAGS_diagnoses_per_second),
@@ -207,7 +207,7 @@ absl::StatusOr<std::unique_ptr<security::AuditLog>> OpenAudit() {
 }
 
 // What becomes of an approval of what runs on a node; null without certificates.
-galen::actions::ActionBook::Sign SignBy(const security::WarrantSigner* signer) {
+galen::remediation::ApprovalStore::Sign SignBy(const security::WarrantSigner* signer) {
   if (signer == nullptr) return nullptr;
   return [signer](const galen::v1::Action& action, absl::Time expires) {
     security::Warrant warrant;
@@ -222,27 +222,28 @@ galen::actions::ActionBook::Sign SignBy(const security::WarrantSigner* signer) {
 
 // What is proposed to be done, and who approved it.
 struct Actions {
-  Actions(Upstream& mesh, store::Records& records, const galen::actions::NodeActions& offered,
+  Actions(Upstream& mesh, store::Records& records, const galen::remediation::NodeActions& offered,
           const Clock& clock, security::AuditLog* audit, const security::WarrantSigner* signer,
           clients::ExecutionClient* execution)
-      : book(records, offered, nullptr, SignBy(signer)),
+      : approvals(records, offered, nullptr, SignBy(signer)),
         outcomes(records),
         source(mesh),
         pool(std::in_place, /*threads=*/2, /*max_queued=*/1000),
-        upstream(mesh, book, *pool, clock, audit, execution) {
-    desk.emplace(
-        book, outcomes, offered, [this](const std::string& name) { return source.Get(name); },
+        upstream(mesh, approvals, *pool, clock, audit, execution) {
+    publisher.emplace(
+        approvals, outcomes, offered, [this](const std::string& name) { return source.Get(name); },
         [this](const galen::v1::SubmitFeedbackRequest& request) { return source.Submit(request); },
-        actions::OutcomeDesk::Options{.tell = [](const std::string& news) { log::Warning(news); }});
+        actions::OutcomePublisher::Options{
+            .tell = [](const std::string& news) { log::Warning(news); }});
   }
 
-  galen::actions::ActionBook book;
-  galen::actions::OutcomeBook outcomes;
+  galen::remediation::ApprovalStore approvals;
+  galen::remediation::RepairOutcomeStore outcomes;
   tickets::UpstreamSource source;
   // Goes after the mesh, whose answers need it, and before execution, which it asks.
   std::optional<ThreadPool> pool;
   actions::ActionUpstream upstream;
-  std::optional<actions::OutcomeDesk> desk;  // asks the mesh, and ends before it
+  std::optional<actions::OutcomePublisher> publisher;  // asks the mesh, and ends before it
 };
 
 // Who runs single checks; null where nobody does.
@@ -258,30 +259,30 @@ absl::StatusOr<std::unique_ptr<clients::ExecutionClient>> OpenExecution(rpc::Sec
 }
 
 // Tells ticket systems what was concluded; null where there are none.
-absl::StatusOr<std::unique_ptr<tickets::TicketDesk>> OpenTickets(
-    store::Store& store, Upstream& mesh, const Clock& clock, const Audience& audience,
+absl::StatusOr<std::unique_ptr<tickets::TicketService>> OpenTickets(
+    store::Store& store, Upstream& mesh, const Clock& clock, const CustomerRedactor& redactor,
     const std::vector<std::string>& knowledge) {
   const std::string file = absl::GetFlag(FLAGS_tickets);
   if (file.empty()) return nullptr;
   GALEN_ASSIGN_OR_RETURN(tickets::Site site, tickets::LoadSite(file, knowledge));
-  return std::make_unique<tickets::TicketDesk>(
+  return std::make_unique<tickets::TicketService>(
       std::move(site), store, mesh, clock,
-      [&audience](const std::string& tenant, galen::v1::Diagnosis& diagnosis) {
-        audience.ForCustomer(tenant, diagnosis);
+      [&redactor](const std::string& tenant, galen::v1::Diagnosis& diagnosis) {
+        redactor.ForCustomer(tenant, diagnosis);
       },
       [](const std::string& news) { log::Warning(news); });
 }
 
 // What webhooks tell of tickets; null where none are filed.
-webhooks::TicketHeard Heard(tickets::TicketDesk* desk) {
-  if (desk == nullptr) return nullptr;
-  return [desk](const webhooks::TicketNote& note) {
-    using Kind = webhooks::TicketNote::Kind;
-    const auto kind = note.kind == Kind::kClosed ? tickets::TicketNews::Kind::kClosed
-                                                 : tickets::TicketNews::Kind::kComment;
-    return desk->Hear(note.tenant,
-                      {note.target, note.ticket, kind, note.author, note.text, note.delivery},
-                      /*about=*/note.kind != Kind::kOther);
+webhooks::TicketUpdateHandler ForwardTicketUpdates(tickets::TicketService* ticket_service) {
+  if (ticket_service == nullptr) return nullptr;
+  return [ticket_service](const webhooks::TicketEvent& note) {
+    using Kind = webhooks::TicketEvent::Kind;
+    const auto kind = note.kind == Kind::kClosed ? tickets::TicketUpdate::Kind::kClosed
+                                                 : tickets::TicketUpdate::Kind::kComment;
+    return ticket_service->ReceiveUpdate(
+        note.tenant, {note.target, note.ticket, kind, note.author, note.text, note.delivery},
+        /*about=*/note.kind != Kind::kOther);
   };
 }
 
@@ -290,7 +291,7 @@ absl::Status Serve() {
     return absl::InvalidArgumentError("--store: name an SQLite file or a Redis URL");
   }
   GALEN_ASSIGN_OR_RETURN(const http::ServerOptions http_options, HttpOptions());
-  GALEN_ASSIGN_OR_RETURN(const StoreRateGate::Options rate_options, RateOptions());
+  GALEN_ASSIGN_OR_RETURN(const StoreRateLimiter::Options rate_options, RateOptions());
   const auto store = store::OpenStore(absl::GetFlag(FLAGS_store));
   if (!store.ok()) return store.status();
   for (const std::string& warning : (*store)->warnings()) {
@@ -307,7 +308,7 @@ absl::Status Serve() {
       });
   GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> directories,
                          knowledge::FindDirectories(absl::GetFlag(FLAGS_knowledge)));
-  GALEN_ASSIGN_OR_RETURN(const Audience audience, Audience::Load(directories));
+  GALEN_ASSIGN_OR_RETURN(const CustomerRedactor redactor, CustomerRedactor::Load(directories));
   const SystemClock clock;
   GALEN_ASSIGN_OR_RETURN(const std::optional<store::Seal> seal,
                          store::OpenSeal(absl::GetFlag(FLAGS_store_seal), (*store)->IsShared(),
@@ -320,7 +321,7 @@ absl::Status Serve() {
   const std::unique_ptr<store::Records> sealed =
       seal ? store::SealRecords((*store)->records(), *seal, refused) : nullptr;
   store::Records& records = sealed == nullptr ? (*store)->records() : *sealed;
-  KeyBook keys((*store)->journal(), seal ? &*seal : nullptr, refused);
+  ApiKeyStore keys((*store)->journal(), seal ? &*seal : nullptr, refused);
   GALEN_RETURN_IF_ERROR(keys.Refresh());
   if (keys.List().empty()) log::Warning("there is no API key yet: galen keys create makes one");
   KeyAccess key_access(keys, clock, [](const std::string& news) { log::Warning(news); });
@@ -331,18 +332,18 @@ absl::Status Serve() {
         issuers, key_access, clock, [](const std::string& news) { log::Warning(news); },
         OidcAccess::Options());
   }
-  WatchedAccess access(oidc == nullptr ? static_cast<Access&>(key_access) : *oidc, clock,
-                       [](const std::string& news) { log::Warning(news); });
+  RefusalCountingAccess access(oidc == nullptr ? static_cast<Access&>(key_access) : *oidc, clock,
+                               [](const std::string& news) { log::Warning(news); });
   auto executor = std::make_unique<ThreadPool>(absl::GetFlag(FLAGS_threads), /*max_queued=*/10'000);
-  StoreRateGate rates(
+  StoreRateLimiter rates(
       (*store)->rates(), clock, *executor, rate_options, [](const absl::Status& problem) {
         log::Warning(absl::StrCat("requests are let through uncounted: ", problem.message()));
       });
   const auto audit = OpenAudit();
   if (!audit.ok()) return audit.status();
   GALEN_ASSIGN_OR_RETURN(
-      const galen::actions::NodeActions offered,
-      galen::actions::LoadNodeActions(directories, absl::GetFlag(FLAGS_node_actions)));
+      const galen::remediation::NodeActions offered,
+      galen::remediation::LoadNodeActions(directories, absl::GetFlag(FLAGS_node_actions)));
   GALEN_ASSIGN_OR_RETURN(std::unique_ptr<clients::ExecutionClient> execution,
                          OpenExecution(**security));
   Actions actions(*upstream, records, offered, clock, audit->get(), (*security)->warrant_signer(),
@@ -363,7 +364,7 @@ absl::Status Serve() {
                          Uploads::Open(UploadOptions(), access, rates, clock));
   // Null until the knowledge is read.
   using Causes = std::set<std::string, std::less<>>;
-  Current<Causes> causes{std::shared_ptr<const Causes>()};
+  HotSwap<Causes> causes{std::shared_ptr<const Causes>()};
   Api::Options api_options;
   api_options.streams_per_key = absl::GetFlag(FLAGS_streams_per_key);
   if (api_options.streams_per_key < 1) {
@@ -383,54 +384,54 @@ absl::Status Serve() {
       NameUploads(*uploads->store, tenant, answer);
     };
   }
-  Api api(std::move(routes), mesh, access, rates, audience, std::move(openapi), api_options);
-  http::Front front(api);
-  if (uploads != nullptr) front.Add("/v1/tenants/*/uploads/", *uploads->api);
+  Api api(std::move(routes), mesh, access, rates, redactor, std::move(openapi), api_options);
+  http::Router router(api);
+  if (uploads != nullptr) router.Add("/v1/tenants/*/uploads/", *uploads->api);
   const std::unique_ptr<ReadableKnowledge> readable = ReadableKnowledge::Open(
       directories, [](const std::string& news) { log::Info(news); },
-      [&audience, &causes](const knowledge::Knowledge& knowledge) {
-        audience.Use(knowledge.base());
+      [&redactor, &causes](const knowledge::Knowledge& knowledge) {
+        redactor.Use(knowledge.base());
         auto leaves = std::make_shared<Causes>();
         for (const auto& label : knowledge.base().labels()) {
           if (knowledge::IsLeaf(label)) leaves->insert(label.label());
         }
         causes.Set(std::move(leaves));
       });
-  Browse browse(access, (*store)->nodes(), clock, *executor,
-                readable == nullptr ? nullptr : &readable->shown(), uploads != nullptr);
+  InfoApi info(access, (*store)->nodes(), clock, *executor,
+               readable == nullptr ? nullptr : &readable->shown(), uploads != nullptr);
   for (const char* const path : {"/v1/whoami/", "/v1/knowledge/", "/v1/nodes/"}) {
-    front.Add(path, browse);
+    router.Add(path, info);
   }
   Console console;
   if (absl::GetFlag(FLAGS_console)) {
-    front.Add("/", console);
-    front.Add("/console/", console);
+    router.Add("/", console);
+    router.Add("/console/", console);
   }
-  GALEN_ASSIGN_OR_RETURN(std::unique_ptr<tickets::TicketDesk> ticket_desk,
-                         OpenTickets(**store, *upstream, clock, audience, directories));
+  GALEN_ASSIGN_OR_RETURN(std::unique_ptr<tickets::TicketService> ticket_service,
+                         OpenTickets(**store, *upstream, clock, redactor, directories));
   GALEN_ASSIGN_OR_RETURN(
       std::unique_ptr<webhooks::Webhooks> hooks,
       OpenWebhooks(directories, {(*store)->journal(), *upstream, rates, clock, *executor,
                                  [](const std::string& news) { log::Warning(news); },
-                                 Heard(ticket_desk.get())}));
-  if (hooks != nullptr) front.Add("/hooks/", hooks->handler());
+                                 ForwardTicketUpdates(ticket_service.get())}));
+  if (hooks != nullptr) router.Add("/hooks/", hooks->handler());
   GALEN_ASSIGN_OR_RETURN(
       std::unique_ptr<Kubernetes> kubernetes,
-      Kubernetes::Open({*upstream, rates, **store, clock, audience, directories}));
+      Kubernetes::Open({*upstream, rates, **store, clock, redactor, directories}));
   ThreadPool assistants(/*threads=*/2, /*max_queued=*/10'000);
   Timers timers;
   timers.Start();
-  mcp::Mcp mcp(front, assistants, timers, {.origins = absl::GetFlag(FLAGS_cors_origins)});
-  front.Add("/mcp/", mcp);
-  const auto cors = http::Cors::Make(absl::GetFlag(FLAGS_cors_origins), front);
+  mcp::Mcp mcp(router, assistants, timers, {.origins = absl::GetFlag(FLAGS_cors_origins)});
+  router.Add("/mcp/", mcp);
+  const auto cors = http::Cors::Make(absl::GetFlag(FLAGS_cors_origins), router);
   if (!cors.ok()) {
     return absl::InvalidArgumentError(absl::StrCat("--cors_origins: ", cors.status().message()));
   }
   GALEN_ASSIGN_OR_RETURN(std::unique_ptr<http::Server> server,
                          http::Server::Start(http_options, **cors));
   metrics::Registry registry;
-  if (ticket_desk != nullptr) {
-    registry.Add(tickets::TicketNumbers([&ticket_desk] { return ticket_desk->counts(); }));
+  if (ticket_service != nullptr) {
+    registry.Add(tickets::TicketNumbers([&ticket_service] { return ticket_service->counts(); }));
   }
   registry.Add(metrics::QueueNumbers("store", *executor));
   registry.Add(api.calls());
@@ -438,7 +439,7 @@ absl::Status Serve() {
   registry.Add(HttpNumbers([&server] { return server->counts(); }));
   registry.Add(AccessNumbers([&access] { return access.refused(); },
                              [&unsealed] { return unsealed.load(std::memory_order_relaxed); }));
-  auto metrics_server = program::ServeMetrics(registry);
+  auto metrics_server = service::ServeMetrics(registry);
   if (!metrics_server.ok()) return metrics_server.status();
   log::Info(absl::StrCat("serving ", http_options.tls.certificate.empty() ? "HTTP" : "HTTPS",
                          " at ", http_options.address, " (port ", server->port(), ")"));
@@ -456,8 +457,8 @@ absl::Status Serve() {
   executor.reset();
   hooks.reset();
   uploads.reset();
-  ticket_desk.reset();
-  actions.desk.reset();
+  ticket_service.reset();
+  actions.publisher.reset();
   upstream.reset();
   actions.pool.reset();
   execution.reset();
@@ -471,5 +472,5 @@ int main(int argc, char** argv) {
   absl::SetProgramUsageMessage("serves the public API over HTTP");
   absl::ParseCommandLine(argc, argv);
   galen::rpc::BlockTerminationSignals();
-  return galen::program::Run("galen-gateway", &galen::gateway::Serve);
+  return galen::service::Run("galen-gateway", &galen::gateway::Serve);
 }

@@ -15,7 +15,7 @@
 #include "common/base/cancellation.h"
 #include "common/host/host.h"
 #include "common/knowledge/knowledge.h"
-#include "common/metrics/check_numbers.h"
+#include "common/observability/metrics/check_numbers.h"
 #include "galen/v1/evidence.pb.h"
 #include "services/node/checks/check.h"
 #include "services/node/stuck_checks.h"

@@ -12,7 +12,7 @@
 #include "common/host/host.h"
 #include "common/knowledge/make_result.h"
 #include "galen/v1/evidence.pb.h"
-#include "services/node/cut.h"
+#include "services/node/truncation.h"
 
 namespace galen::node {
 
@@ -42,7 +42,7 @@ class ExcerptWatch final : public host::Host {
   absl::StatusOr<std::string> ReadFile(absl::string_view path, host::View view) const override {
     absl::StatusOr<std::string> content = host_.ReadFile(path, view);
     if (content.ok()) {
-      if (!live() && IsCutFile(path, *content)) saw_excerpt_.store(true);
+      if (!live() && IsTruncatedFile(path, *content)) saw_excerpt_.store(true);
       Note(*content);
     }
     return content;
@@ -66,7 +66,7 @@ class ExcerptWatch final : public host::Host {
  private:
   absl::StatusOr<host::CommandResult> Noted(absl::StatusOr<host::CommandResult> result) const {
     if (!result.ok()) return result;
-    if (result->excerpt || (!live() && IsCut(result->out))) saw_excerpt_.store(true);
+    if (result->excerpt || (!live() && IsTruncated(result->out))) saw_excerpt_.store(true);
     // A program that failed told that much.
     if (result->exit_code != 0) told_.store(true);
     Note(result->out);

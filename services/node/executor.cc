@@ -57,7 +57,7 @@ class CallEnd {
 struct NodeExecutor::Waiting {
   const Check* spec;
   Parameters parameters;
-  std::shared_ptr<DeviceTurns::Turn> turn;  // nullptr: it loads no device
+  std::shared_ptr<DeviceQueue::Turn> turn;  // nullptr: it loads no device
   absl::Time since;
 };
 
@@ -166,7 +166,7 @@ std::deque<NodeExecutor::Waiting> NodeExecutor::Plan(
       continue;
     }
     // What a bundle holds was loaded long ago.
-    std::shared_ptr<DeviceTurns::Turn> turn;
+    std::shared_ptr<DeviceQueue::Turn> turn;
     if (call.host->live() && !(*spec)->occupies().empty()) {
       turn = turns_.Queue((*spec)->occupies(), check);
     }

@@ -13,14 +13,14 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/base/cancellation.h"
-#include "common/base/current.h"
+#include "common/base/hot_swap.h"
 #include "common/knowledge/knowledge.h"
-#include "common/metrics/check_numbers.h"
-#include "common/metrics/registry.h"
+#include "common/observability/metrics/check_numbers.h"
+#include "common/observability/metrics/registry.h"
 #include "galen/node/v1/node.pb.h"
 #include "services/node/check_run.h"
 #include "services/node/checks/check.h"
-#include "services/node/device_turns.h"
+#include "services/node/device_queue.h"
 #include "services/node/host_source.h"
 #include "services/node/stuck_checks.h"
 
@@ -108,9 +108,9 @@ class NodeExecutor {
 
   const HostSource& hosts_;
   const std::vector<NamedCheck> native_;
-  Current<Catalogue> catalogue_;
+  HotSwap<Catalogue> catalogue_;
   const Options options_;
-  mutable DeviceTurns turns_;
+  mutable DeviceQueue turns_;
   // Shared with the threads that are left to themselves.
   std::shared_ptr<StuckChecks> stuck_ = std::make_shared<StuckChecks>();
   std::shared_ptr<metrics::CheckNumbers> numbers_ = std::make_shared<metrics::CheckNumbers>();

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "common/base/cancellation.h"
-#include "common/metrics/calls.h"
-#include "common/trace/trace.h"
+#include "common/observability/metrics/calls.h"
+#include "common/observability/trace/trace.h"
 
 namespace galen::node {
 

@@ -7,7 +7,6 @@
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
 #include "absl/flags/usage.h"
-#include "common/actions/run_action.h"
 #include "common/base/cancellation.h"
 #include "common/base/clock.h"
 #include "common/base/executor.h"
@@ -15,14 +14,15 @@
 #include "common/clients/grpc_clients.h"
 #include "common/knowledge/load.h"
 #include "common/knowledge/reload.h"
-#include "common/log/log.h"
-#include "common/metrics/process.h"
-#include "common/program/program.h"
+#include "common/observability/log/log.h"
+#include "common/observability/metrics/process.h"
+#include "common/remediation/run_action.h"
 #include "common/rpc/address.h"
 #include "common/rpc/channel.h"
-#include "common/rpc/flags/health_flag.h"
-#include "common/rpc/flags/security_flags.h"
 #include "common/rpc/serve.h"
+#include "common/service/flags/health_flag.h"
+#include "common/service/flags/security_flags.h"
+#include "common/service/service_main.h"
 #include "services/node/announcer.h"
 #include "services/node/executor.h"
 #include "services/node/host_source.h"
@@ -77,7 +77,7 @@ std::shared_ptr<const knowledge::Knowledge> ForChecks(const knowledge::Knowledge
 }
 
 struct Repairs {
-  std::unique_ptr<WarrantLedger> ledger;
+  std::unique_ptr<UsedWarrants> used_warrants;
   std::unique_ptr<Repairer> repairer;  // null: none
 };
 
@@ -91,20 +91,22 @@ absl::StatusOr<Repairs> OpenRepairs(const rpc::Security& security,
     return absl::InvalidArgumentError(
         "--repairs: needs certificates (--certs): without them no approval can be believed");
   }
-  GALEN_ASSIGN_OR_RETURN(std::vector<actions::RunAction> known, actions::LoadRunActions(knowledge));
-  GALEN_ASSIGN_OR_RETURN(repairs.ledger, WarrantLedger::Open(absl::GetFlag(FLAGS_repair_state)));
+  GALEN_ASSIGN_OR_RETURN(std::vector<remediation::RunAction> known,
+                         remediation::LoadRunActions(knowledge));
+  GALEN_ASSIGN_OR_RETURN(repairs.used_warrants,
+                         UsedWarrants::Open(absl::GetFlag(FLAGS_repair_state)));
   const auto run = [&hosts](
-                       const actions::Argv& argv,
+                       const remediation::Argv& argv,
                        const host::ProcessLimits& limits) -> absl::StatusOr<host::CommandResult> {
     GALEN_ASSIGN_OR_RETURN(const auto host, hosts.Open("", "", nullptr));
     return host->RunWithin(argv, limits, Cancellation::Never(), nullptr);
   };
-  GALEN_ASSIGN_OR_RETURN(
-      repairs.repairer,
-      Repairer::Make({.node = hosts.name(),
-                      .allowed = allowed,
-                      .tell = [](const std::string& news) { log::Info(news); }},
-                     std::move(known), *security.warrant_verifier(), *repairs.ledger, run, clock));
+  GALEN_ASSIGN_OR_RETURN(repairs.repairer,
+                         Repairer::Make({.node = hosts.name(),
+                                         .allowed = allowed,
+                                         .tell = [](const std::string& news) { log::Info(news); }},
+                                        std::move(known), *security.warrant_verifier(),
+                                        *repairs.used_warrants, run, clock));
   return repairs;
 }
 
@@ -179,7 +181,7 @@ absl::Status Serve() {
   metrics::Registry registry;
   registry.Add(metrics::QueueNumbers("calls", executor));
   registry.Add(node.metrics());
-  const auto metrics_server = program::ServeMetrics(registry);
+  const auto metrics_server = service::ServeMetrics(registry);
   if (!metrics_server.ok()) return metrics_server.status();
   return rpc::ServeUntilSignal(
       {.address = absl::GetFlag(FLAGS_listen),
@@ -213,5 +215,5 @@ int main(int argc, char** argv) {
   galen::node::KeepMemorySmall();
   galen::rpc::BlockTerminationSignals();
   galen::rpc::BlockHangup();
-  return galen::program::Run("galen-node", &galen::node::Serve);
+  return galen::service::Run("galen-node", &galen::node::Serve);
 }

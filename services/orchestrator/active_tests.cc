@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/orchestrator/search_steps.h"
-#include "services/orchestrator/told_evidence.h"
+#include "services/orchestrator/supplied_evidence.h"
 
 namespace galen::orchestrator {
 namespace {

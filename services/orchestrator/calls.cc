@@ -6,27 +6,27 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/mutex.h"
 #include "services/orchestrator/active_tests.h"
+#include "services/orchestrator/event_builders.h"
 #include "services/orchestrator/investigation.h"
-#include "services/orchestrator/outcomes.h"
-#include "services/orchestrator/requests.h"
+#include "services/orchestrator/request_builders.h"
 
 namespace galen::orchestrator {
 namespace {
 
-Outcome Failure(const Effect& effect, const Patience& patience, absl::Status error) {
-  return [effect, patience, error = std::move(error)](const State& state) {
-    return std::optional(CallFailedEvent(state, effect, error, patience));
+Outcome Failure(const Effect& effect, const RetryLimits& retry_limits, absl::Status error) {
+  return [effect, retry_limits, error = std::move(error)](const State& state) {
+    return std::optional(CallFailedEvent(state, effect, error, retry_limits));
   };
 }
 
 // A callback that hands `to_event(response)`, or the error, to the sink.
 template <typename Response, typename ToEvent>
-clients::Done<Response> Answer(const Effect& effect, const Patience& patience, OutcomeSink sink,
-                               ToEvent to_event) {
-  return [effect, patience, sink = std::move(sink),
+clients::Done<Response> Answer(const Effect& effect, const RetryLimits& retry_limits,
+                               OutcomeSink sink, ToEvent to_event) {
+  return [effect, retry_limits, sink = std::move(sink),
           to_event](absl::StatusOr<Response> response) mutable {
     if (!response.ok()) {
-      sink(Failure(effect, patience, response.status()), true);
+      sink(Failure(effect, retry_limits, response.status()), true);
       return;
     }
     sink(
@@ -40,8 +40,8 @@ clients::Done<Response> Answer(const Effect& effect, const Patience& patience, O
 // Summarize and ResolveNodes run side by side; their answers make one event.
 class SummarizeCall {
  public:
-  SummarizeCall(Effect effect, const Patience& patience, OutcomeSink sink)
-      : effect_(std::move(effect)), patience_(patience), sink_(std::move(sink)) {}
+  SummarizeCall(Effect effect, const RetryLimits& retry_limits, OutcomeSink sink)
+      : effect_(std::move(effect)), patience_(retry_limits), sink_(std::move(sink)) {}
 
   void OnSummary(absl::StatusOr<summarization::v1::SummarizeResponse> summary) {
     MutexLock lock(mu_);
@@ -70,7 +70,7 @@ class SummarizeCall {
   }
 
   const Effect effect_;
-  const Patience patience_;
+  const RetryLimits patience_;
   const OutcomeSink sink_;
   Mutex mu_;
   std::optional<absl::StatusOr<summarization::v1::SummarizeResponse>> summary_ ABSL_GUARDED_BY(mu_);
@@ -78,8 +78,8 @@ class SummarizeCall {
 };
 
 void StartSummarize(const Agents& agents, const State& state, const Effect& effect,
-                    absl::Time deadline, const Patience& patience, OutcomeSink sink) {
-  auto call = std::make_shared<SummarizeCall>(effect, patience, std::move(sink));
+                    absl::Time deadline, const RetryLimits& retry_limits, OutcomeSink sink) {
+  auto call = std::make_shared<SummarizeCall>(effect, retry_limits, std::move(sink));
   agents.summarization.Summarize(
       SummarizeRequestOf(state), deadline,
       [call](absl::StatusOr<summarization::v1::SummarizeResponse> summary) {
@@ -92,22 +92,23 @@ void StartSummarize(const Agents& agents, const State& state, const Effect& effe
 }
 
 // How a stream of results ended; one that ends well with results missing is a failure too.
-Outcome ChecksEnded(const Effect& effect, const Patience& patience, absl::Status status) {
-  return [effect, patience,
+Outcome ChecksEnded(const Effect& effect, const RetryLimits& retry_limits, absl::Status status) {
+  return [effect, retry_limits,
           status = std::move(status)](const State& state) -> std::optional<v1::DiagnosisEvent> {
-    if (!status.ok()) return CallFailedEvent(state, effect, status, patience);
+    if (!status.ok()) return CallFailedEvent(state, effect, status, retry_limits);
     const execution::v1::RunChecksRequest missing = RunChecksRequestOf(state, effect);
     if (missing.nodes().empty()) return std::nullopt;
     return CallFailedEvent(state, effect,
                            absl::InternalError(absl::StrCat(
                                "execution ended without all results of ", missing.nodes_size(),
                                " nodes, the first of them ", missing.nodes(0))),
-                           patience);
+                           retry_limits);
   };
 }
 
 clients::Cancel StartChecks(const Agents& agents, const State& state, const Effect& effect,
-                            absl::Time deadline, const Patience& patience, OutcomeSink sink) {
+                            absl::Time deadline, const RetryLimits& retry_limits,
+                            OutcomeSink sink) {
   return agents.execution.RunChecks(
       RunChecksRequestOf(state, effect), deadline,
       [effect, sink](v1::CheckResult result) {
@@ -115,23 +116,23 @@ clients::Cancel StartChecks(const Agents& agents, const State& state, const Effe
                  const State& now) mutable { return ResultEvent(now, effect, std::move(result)); },
              false);
       },
-      [effect, patience, sink](absl::Status status) {
-        sink(ChecksEnded(effect, patience, std::move(status)), true);
+      [effect, retry_limits, sink](absl::Status status) {
+        sink(ChecksEnded(effect, retry_limits, std::move(status)), true);
       });
 }
 
 clients::Cancel StartTold(const Agents& agents, const State& state, const Effect& effect,
-                          absl::Time deadline, const Patience& patience, OutcomeSink sink) {
+                          absl::Time deadline, const RetryLimits& retry_limits, OutcomeSink sink) {
   return agents.execution.RunChecks(
-      ToldRequestOf(state), deadline,
+      SuppliedRequestOf(state), deadline,
       [sink](v1::CheckResult result) {
         sink([result = std::move(result)](
-                 const State& now) mutable { return ToldResultEvent(now, std::move(result)); },
+                 const State& now) mutable { return SuppliedResultEvent(now, std::move(result)); },
              false);
       },
-      [effect, patience, sink](absl::Status status) {
+      [effect, retry_limits, sink](absl::Status status) {
         if (!status.ok()) {
-          sink(Failure(effect, patience, std::move(status)), true);
+          sink(Failure(effect, retry_limits, std::move(status)), true);
           return;
         }
         sink(
@@ -146,7 +147,7 @@ clients::Cancel StartTold(const Agents& agents, const State& state, const Effect
 
 // Of a stream of results: those that came, then how it ended.
 clients::Cancel StartTest(const Agents& agents, const State& state, const Effect& effect,
-                          absl::Time deadline, const Patience& patience, OutcomeSink sink) {
+                          absl::Time deadline, const RetryLimits& retry_limits, OutcomeSink sink) {
   return agents.execution.RunChecks(
       TestRequestOf(state, effect), deadline,
       [effect, sink](v1::CheckResult result) {
@@ -154,15 +155,15 @@ clients::Cancel StartTest(const Agents& agents, const State& state, const Effect
                  const State& now) mutable { return ResultEvent(now, effect, std::move(result)); },
              false);
       },
-      [effect, patience, sink](absl::Status status) {
+      [effect, retry_limits, sink](absl::Status status) {
         sink(
-            [effect, patience,
+            [effect, retry_limits,
              status = std::move(status)](const State& now) -> std::optional<v1::DiagnosisEvent> {
-              if (!status.ok()) return CallFailedEvent(now, effect, status, patience);
+              if (!status.ok()) return CallFailedEvent(now, effect, status, retry_limits);
               if (TestRequestOf(now, effect).nodes().empty()) return std::nullopt;
               return CallFailedEvent(now, effect,
                                      absl::InternalError("execution ended without all results"),
-                                     patience);
+                                     retry_limits);
             },
             true);
       });
@@ -171,57 +172,57 @@ clients::Cancel StartTest(const Agents& agents, const State& state, const Effect
 }  // namespace
 
 clients::Cancel StartCall(const Agents& agents, const State& state, const Effect& effect,
-                          absl::Time deadline, const Patience& patience, OutcomeSink sink) {
+                          absl::Time deadline, const RetryLimits& retry_limits, OutcomeSink sink) {
   switch (effect.kind) {
     case Effect::Kind::kSummarize:
-      StartSummarize(agents, state, effect, deadline, patience, std::move(sink));
+      StartSummarize(agents, state, effect, deadline, retry_limits, std::move(sink));
       break;
     case Effect::Kind::kChecks:
-      return StartChecks(agents, state, effect, deadline, patience, std::move(sink));
-    case Effect::Kind::kTold:
-      return StartTold(agents, state, effect, deadline, patience, std::move(sink));
+      return StartChecks(agents, state, effect, deadline, retry_limits, std::move(sink));
+    case Effect::Kind::kSupplied:
+      return StartTold(agents, state, effect, deadline, retry_limits, std::move(sink));
     case Effect::Kind::kTest:
-      return StartTest(agents, state, effect, deadline, patience, std::move(sink));
+      return StartTest(agents, state, effect, deadline, retry_limits, std::move(sink));
     case Effect::Kind::kHistory:
       agents.planning.ProposeFromHistory(
           HistoryRequestOf(state), deadline,
           Answer<planning::v1::ProposeFromHistoryResponse>(
-              effect, patience, std::move(sink),
+              effect, retry_limits, std::move(sink),
               [](const State&, auto response) { return ProposedEvent(std::move(response)); }));
       break;
     case Effect::Kind::kAtOnce:
       agents.planning.ProposeAtOnce(
           AtOnceRequestOf(state), deadline,
           Answer<planning::v1::ProposeAtOnceResponse>(
-              effect, patience, std::move(sink),
+              effect, retry_limits, std::move(sink),
               [](const State&, auto response) { return AtOnceEvent(std::move(response)); }));
       break;
     case Effect::Kind::kListCauses:
       agents.planning.ListCauses(
           planning::v1::ListCausesRequest(), deadline,
           Answer<planning::v1::ListCausesResponse>(
-              effect, patience, std::move(sink),
+              effect, retry_limits, std::move(sink),
               [](const State&, auto response) { return CausesListedEvent(std::move(response)); }));
       break;
     case Effect::Kind::kScreen:
       agents.planning.Screen(
           ScreenRequestOf(state), deadline,
           Answer<planning::v1::ScreenResponse>(
-              effect, patience, std::move(sink),
+              effect, retry_limits, std::move(sink),
               [](const State&, auto response) { return ScreenedEvent(std::move(response)); }));
       break;
     case Effect::Kind::kRank:
       agents.planning.RankChildren(
           RankRequestOf(state, effect), deadline,
           Answer<planning::v1::RankChildrenResponse>(
-              effect, patience, std::move(sink), [effect](const State&, auto response) {
+              effect, retry_limits, std::move(sink), [effect](const State&, auto response) {
                 return RankedEvent(effect, std::move(response));
               }));
       break;
     case Effect::Kind::kJudge:
       agents.reflection.Judge(
           JudgeRequestOf(state, effect), deadline,
-          Answer<reflection::v1::JudgeResponse>(effect, patience, std::move(sink),
+          Answer<reflection::v1::JudgeResponse>(effect, retry_limits, std::move(sink),
                                                 [effect](const State&, auto response) {
                                                   return VerdictsEvent(effect, std::move(response));
                                                 }));
@@ -230,7 +231,7 @@ clients::Cancel StartCall(const Agents& agents, const State& state, const Effect
       agents.reflection.Critique(
           CritiqueRequestOf(state), deadline,
           Answer<reflection::v1::CritiqueResponse>(
-              effect, patience, std::move(sink), [](const State& now, auto response) {
+              effect, retry_limits, std::move(sink), [](const State& now, auto response) {
                 return CritiquedEvent(now, std::move(response));
               }));
       break;
@@ -238,28 +239,28 @@ clients::Cancel StartCall(const Agents& agents, const State& state, const Effect
       agents.planning.Explore(
           ExploreRequestOf(state), deadline,
           Answer<planning::v1::ExploreResponse>(
-              effect, patience, std::move(sink),
+              effect, retry_limits, std::move(sink),
               [](const State&, auto response) { return ExploredEvent(std::move(response)); }));
       break;
     case Effect::Kind::kConclude:
       agents.conclusion.Conclude(
           ConcludeRequestOf(state), deadline,
           Answer<conclusion::v1::ConcludeResponse>(
-              effect, patience, std::move(sink),
+              effect, retry_limits, std::move(sink),
               [](const State&, auto response) { return ConcludedEvent(std::move(response)); }));
       break;
     case Effect::Kind::kInvestigate:
       agents.reflection.Investigate(
           InvestigateRequestOf(state), deadline,
           Answer<reflection::v1::InvestigateResponse>(
-              effect, patience, std::move(sink), [](const State& now, auto response) {
+              effect, retry_limits, std::move(sink), [](const State& now, auto response) {
                 return InvestigatedEvent(now, std::move(response));
               }));
       break;
     case Effect::Kind::kLook:
       agents.summarization.Look(
           LookRequestOf(state), deadline,
-          Answer<summarization::v1::LookResponse>(effect, patience, std::move(sink),
+          Answer<summarization::v1::LookResponse>(effect, retry_limits, std::move(sink),
                                                   [](const State& now, auto response) {
                                                     return LookedEvent(now, std::move(response));
                                                   }));
@@ -267,7 +268,7 @@ clients::Cancel StartCall(const Agents& agents, const State& state, const Effect
     case Effect::Kind::kConsult:
       agents.planning.Consult(
           ConsultRequestOf(state), deadline,
-          Answer<planning::v1::ConsultResponse>(effect, patience, std::move(sink),
+          Answer<planning::v1::ConsultResponse>(effect, retry_limits, std::move(sink),
                                                 [](const State& now, auto response) {
                                                   return ConsultedEvent(now, std::move(response));
                                                 }));

@@ -22,10 +22,10 @@ using Outcome = absl::AnyInvocable<std::optional<v1::DiagnosisEvent>(const State
 using OutcomeSink = std::function<void(Outcome outcome, bool ends_call)>;
 
 // Makes the call that `effect` stands for and returns at once. `sink` gets one outcome that ends
-// the call, after one for each check result; `patience` says whether a failure is the last.
+// the call, after one for each check result; `retry_limits` says whether a failure is the last.
 // Cancelling it ends running checks; other calls are short and run out.
 clients::Cancel StartCall(const Agents& agents, const State& state, const Effect& effect,
-                          absl::Time deadline, const Patience& patience, OutcomeSink sink);
+                          absl::Time deadline, const RetryLimits& retry_limits, OutcomeSink sink);
 
 }  // namespace galen::orchestrator
 

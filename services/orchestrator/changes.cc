@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "services/orchestrator/told_evidence.h"
+#include "services/orchestrator/supplied_evidence.h"
 
 namespace galen::orchestrator {
 namespace {
@@ -39,7 +39,7 @@ std::string NameOf(const v1::Hypothesis& hypothesis) {
 
 void AddVerdicts(const State& state, std::vector<Change>& changes) {
   std::vector<std::pair<double, Change>> found;
-  for (const Tracked& tracked : state.hypotheses) {
+  for (const TrackedHypothesis& tracked : state.hypotheses) {
     const v1::Hypothesis& now = tracked.hypothesis;
     if (!now.has_verdict()) continue;
     const bool confirmed = now.verdict().outcome() == Verdict::CONFIRMED;
@@ -101,10 +101,10 @@ void AddResults(const State& state, std::vector<Change>& changes) {
 
 void AddContradictions(const State& state, std::vector<Change>& changes) {
   std::size_t added = 0;
-  for (const auto& [id, told] : state.told_results) {
+  for (const auto& [id, told] : state.supplied_results) {
     const auto machine = state.results.find(id);
     if (machine == state.results.end()) continue;
-    for (std::string& text : MergeTold(*machine->second, *told, IsLive(state)).contradictions) {
+    for (std::string& text : MergeSupplied(*machine->second, *told, IsLive(state)).contradictions) {
       if (added++ == kMostOfAKind) return;
       Change& change = changes.emplace_back();
       change.set_kind(Change::CONTRADICTION);

@@ -17,7 +17,7 @@ namespace {
 constexpr int kReadBatch = 1000;
 constexpr absl::Duration kFullExecutorDelay = absl::Milliseconds(10);
 constexpr std::size_t kMaxProblems = 1000;
-constexpr std::size_t kMaxRests = 1000;
+constexpr std::size_t kMaxInactive = 1000;
 // A diagnosis of some forty events takes 20 to 200 KB.
 constexpr std::size_t kMostRecentBytes = std::size_t{32} << 20;
 
@@ -37,7 +37,7 @@ Core::Core(store::EventLog& event_log, Agents agents_in, const Clock& clock_in,
       clock(clock_in),
       options(std::move(options_in)),
       timers(TimescaleOf(options, clock)),
-      turnstile(options.max_calls, timers),
+      call_limiter(options.max_calls, timers),
       recent(kMostRecentBytes),
       executor_(executor_in),
       admission_({options.max_running, options.tenant_running, options.tenant_waiting}) {}
@@ -58,15 +58,15 @@ void Core::Run(absl::AnyInvocable<void() &&> task) {
   // An executor that is full keeps nothing, so the task must outlive the attempt.
   auto shared = std::make_shared<absl::AnyInvocable<void() &&>>(std::move(task));
   const bool taken = executor_.TrySchedule([core = shared_from_this(), shared] {
-    const Gate::Pass pass(core->gate);
-    if (pass) std::move (*shared)();
+    const ShutdownGate::Guard guard(core->gate);
+    if (guard) std::move (*shared)();
   });
   if (taken) return;
   timers.After(kFullExecutorDelay, [weak = weak_from_this(), shared] {
     const std::shared_ptr<Core> core = weak.lock();
     if (core == nullptr) return;
-    const Gate::Pass pass(core->gate);
-    if (pass) core->Run(std::move(*shared));
+    const ShutdownGate::Guard guard(core->gate);
+    if (guard) core->Run(std::move(*shared));
   });
 }
 
@@ -91,7 +91,7 @@ absl::StatusOr<std::shared_ptr<DiagnosisActor>> Core::Open(absl::string_view nam
   if (std::shared_ptr<DiagnosisActor> actor = Find(name)) return actor;
   GALEN_ASSIGN_OR_RETURN(store::Lease lease,
                          log.AcquireLease(name, options.owner, clock.Now(), options.lease_ttl));
-  numbers.leases_taken.Add();
+  counters.leases_taken.Add();
   absl::StatusOr<State> state = Load(name);
   if (!state.ok()) {
     log.ReleaseLease(lease).IgnoreError();
@@ -107,8 +107,8 @@ absl::StatusOr<std::shared_ptr<DiagnosisActor>> Core::Open(absl::string_view nam
 }
 
 void Core::Resume(const std::string& name) {
-  const Gate::Pass pass(gate);
-  if (!pass) return;
+  const ShutdownGate::Guard guard(gate);
+  if (!guard) return;
   {
     MutexLock lock(mu_);
     admission_.Wait(name);
@@ -200,8 +200,8 @@ std::vector<prometheus::MetricFamily> Core::Metrics() {
     leases = actors_.size();
   }
   // Those of before a restart too, as far as there is room.
-  for (const Admission::Turns& now : turns) numbers.tenants.Of(now.tenant);
-  return OrchestratorFamilies(numbers, turns, leases);
+  for (const Admission::Turns& now : turns) counters.tenants.Of(now.tenant);
+  return OrchestratorFamilies(counters, turns, leases);
 }
 
 void Core::ServeWatcher(std::int64_t ticket, Watcher watcher) {
@@ -229,8 +229,8 @@ void Core::NotifyWatchers(absl::string_view name) {
 }
 
 void Core::PollWatchers() {
-  const Gate::Pass pass(gate);
-  if (!pass) return;
+  const ShutdownGate::Guard guard(gate);
+  if (!guard) return;
   for (const std::string& name : watchers.Names()) {
     if (Find(name) == nullptr) NotifyWatchers(name);
   }
@@ -264,19 +264,19 @@ absl::StatusOr<EventBatch> Core::ReadBatch(const std::string& name, std::int64_t
   {
     // What came to rest in this process need not be folded anew to know that it did.
     MutexLock lock(mu_);
-    const auto rest = rests_.find(name);
-    batch.ended = rest != rests_.end() && rest->second == seen;
+    const auto inactive = inactive_.find(name);
+    batch.ended = inactive != inactive_.end() && inactive->second == seen;
   }
   if (batch.ended) return batch;
   GALEN_ASSIGN_OR_RETURN(const State state, Load(name));
-  batch.ended = IsAtRest(state) && state.last_sequence == seen;
+  batch.ended = IsInactive(state) && state.last_sequence == seen;
   return batch;
 }
 
-void Core::NoteRest(const std::string& name, std::int64_t last_sequence) {
+void Core::NoteInactive(const std::string& name, std::int64_t last_sequence) {
   MutexLock lock(mu_);
-  if (rests_.size() >= kMaxRests) rests_.clear();
-  rests_[name] = last_sequence;
+  if (inactive_.size() >= kMaxInactive) inactive_.clear();
+  inactive_[name] = last_sequence;
 }
 
 void Core::ReportProblem(absl::string_view name, const absl::Status& problem) {

@@ -16,16 +16,16 @@
 #include "common/base/executor.h"
 #include "common/base/mutex.h"
 #include "common/base/timers.h"
-#include "common/metrics/registry.h"
+#include "common/observability/metrics/registry.h"
 #include "common/store/event_log.h"
 #include "services/orchestrator/admission.h"
 #include "services/orchestrator/agents.h"
+#include "services/orchestrator/counters.h"
 #include "services/orchestrator/diagnosis_state.h"
-#include "services/orchestrator/gate.h"
-#include "services/orchestrator/numbers.h"
+#include "services/orchestrator/fair_call_limiter.h"
 #include "services/orchestrator/options.h"
 #include "services/orchestrator/recent_events.h"
-#include "services/orchestrator/turnstile.h"
+#include "services/orchestrator/shutdown_gate.h"
 #include "services/orchestrator/watchers.h"
 
 namespace galen::orchestrator {
@@ -63,7 +63,7 @@ class Core : public std::enable_shared_from_this<Core> {
   // The same, and those that are still under a lease of this owner's name: of its former self.
   absl::Status ResumeOwn();
   // The diagnosis is at rest once this event is in its log, which stays true for ever.
-  void NoteRest(const std::string& name, std::int64_t last_sequence);
+  void NoteInactive(const std::string& name, std::int64_t last_sequence);
   // The actor has stopped.
   void Forget(const std::string& name, const DiagnosisActor* actor);
   // True when the tenant ("tenants/t") has as many waiting as may.
@@ -86,11 +86,11 @@ class Core : public std::enable_shared_from_this<Core> {
   const Clock& clock;  // the time of day: for stamps and leases, never for waits
   const Options options;
   Timers timers;
-  Gate gate;
-  Turnstile turnstile;
+  ShutdownGate gate;
+  FairCallLimiter call_limiter;
   Watchers watchers;
   RecentEvents recent;
-  Numbers numbers;
+  OrchestratorCounters counters;
 
  private:
   absl::Status ResumeExpired(absl::Time by);
@@ -102,8 +102,8 @@ class Core : public std::enable_shared_from_this<Core> {
   Mutex mu_;
   std::map<std::string, std::shared_ptr<DiagnosisActor>, std::less<>> actors_ ABSL_GUARDED_BY(mu_);
   Admission admission_ ABSL_GUARDED_BY(mu_);
-  std::map<std::string, std::string> problems_ ABSL_GUARDED_BY(mu_);  // last one, by name
-  std::map<std::string, std::int64_t> rests_ ABSL_GUARDED_BY(mu_);    // last one, by name
+  std::map<std::string, std::string> problems_ ABSL_GUARDED_BY(mu_);   // last one, by name
+  std::map<std::string, std::int64_t> inactive_ ABSL_GUARDED_BY(mu_);  // last one, by name
 };
 
 }  // namespace galen::orchestrator

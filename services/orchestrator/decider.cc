@@ -5,7 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "services/orchestrator/look_again.h"
+#include "services/orchestrator/recheck.h"
 #include "services/orchestrator/search_steps.h"
 #include "services/orchestrator/strategy.h"
 
@@ -35,7 +35,7 @@ Decision EscalateAfterLastRound() {
 }  // namespace
 
 Decision Decide(const State& state) {
-  if (IsAtRest(state)) return {};
+  if (IsInactive(state)) return {};
   switch (state.lifecycle) {
     case v1::Diagnosis::AWAITING_FEEDBACK:
       return EscalateAfterLastRound();
@@ -49,7 +49,7 @@ Decision Decide(const State& state) {
   }
   if (!state.round.summarized) return RequiredCall(state, Effect::Kind::kSummarize);
 
-  if (Decision decision = LookAgain(state); !decision.empty()) return decision;
+  if (Decision decision = Recheck(state); !decision.empty()) return decision;
 
   const Strategy* strategy = FindStrategy(state.strategy);
   if (strategy == nullptr) {

@@ -8,12 +8,12 @@
 #include "absl/time/clock.h"
 #include "common/base/proto_time.h"
 #include "common/base/status_macros.h"
-#include "common/spending/spending.h"
+#include "common/llm/usage/usage.h"
 #include "services/orchestrator/active_tests.h"
 #include "services/orchestrator/decider.h"
-#include "services/orchestrator/outcomes.h"
+#include "services/orchestrator/event_builders.h"
+#include "services/orchestrator/projection.h"
 #include "services/orchestrator/retry.h"
-#include "services/orchestrator/view.h"
 
 namespace galen::orchestrator {
 namespace {
@@ -26,7 +26,8 @@ absl::Duration TimeFor(Effect::Kind kind, const Options& options) {
   if (kind == Effect::Kind::kInvestigate || kind == Effect::Kind::kAtOnce) {
     return options.model_timeout;
   }
-  if (kind == Effect::Kind::kChecks || kind == Effect::Kind::kTold || kind == Effect::Kind::kTest) {
+  if (kind == Effect::Kind::kChecks || kind == Effect::Kind::kSupplied ||
+      kind == Effect::Kind::kTest) {
     return options.checks_timeout;
   }
   return options.call_timeout;
@@ -46,7 +47,7 @@ void DiagnosisActor::Start() {
   {
     MutexLock lock(mu_);
     if (stopped_ || storing_.has_value()) return;
-    presence_.emplace(core_->turnstile.Arrive(tenant_));
+    active_.emplace(core_->call_limiter.Register(tenant_));
     const trace::Scope scope(Work());
     if (const absl::Status status = Advance({}); !status.ok()) StopOn(status);
   }
@@ -57,7 +58,7 @@ absl::StatusOr<v1::Diagnosis> DiagnosisActor::Do(Command command) {
   absl::StatusOr<v1::Diagnosis> diagnosis;
   {
     MutexLock lock(mu_);
-    FinishWhatIsStored();
+    FinishPendingStore();
     if (stopped_) return absl::AbortedError(absl::StrCat(name_, ": is being read anew"));
     absl::StatusOr<std::optional<v1::DiagnosisEvent>> event = command(state_);
     const absl::Status refused = event.status();
@@ -65,7 +66,7 @@ absl::StatusOr<v1::Diagnosis> DiagnosisActor::Do(Command command) {
     if (refused.ok() && event->has_value()) {
       // A person did it, in a request of its own.
       (*event)->set_trace_id(trace::TraceIdOf(trace::Current().context));
-      Take(**std::move(event), events);
+      AppendEvent(**std::move(event), events);
     }
     absl::Status status = Advance(std::move(events));
     if (status.ok() && storing_.has_value()) status = FinishStoring(*WaitForStore());
@@ -82,7 +83,7 @@ absl::StatusOr<v1::Diagnosis> DiagnosisActor::Do(Command command) {
 
 absl::StatusOr<v1::Diagnosis> DiagnosisActor::View(bool listed) {
   MutexLock lock(mu_);
-  FinishWhatIsStored();
+  FinishPendingStore();
   if (stopped_) return absl::AbortedError(absl::StrCat(name_, ": is being read anew"));
   return listed ? ToListedDiagnosis(state_) : ToDiagnosis(state_);
 }
@@ -93,57 +94,57 @@ void DiagnosisActor::HandOver() {
   stopped_ = true;
   WaitForStore();
   for (const auto& [id, call] : in_flight_) call.cancel();
-  LetGo();
+  ReleasePermits();
   core_->log.ReleaseLease(lease_).IgnoreError();
 }
 
-void DiagnosisActor::Receive(Letter letter) {
-  const Gate::Pass pass(core_->gate);
-  if (!pass) return;
+void DiagnosisActor::Receive(InboxMessage message) {
+  const ShutdownGate::Guard guard(core_->gate);
+  if (!guard) return;
   {
     MutexLock lock(inbox_mu_);
-    if (!letter.effect_id.empty()) inbox_.push_back(std::move(letter));
-    if (emptying_) return;
-    emptying_ = true;
+    if (!message.effect_id.empty()) inbox_.push_back(std::move(message));
+    if (processing_) return;
+    processing_ = true;
   }
-  core_->Run([self = shared_from_this()] { self->EmptyInbox(); });
+  core_->Run([self = shared_from_this()] { self->ProcessInbox(); });
 }
 
-void DiagnosisActor::ReceivePlace(Turnstile::Place place) {
+void DiagnosisActor::ReceivePermit(FairCallLimiter::Permit permit) {
   {
     MutexLock lock(inbox_mu_);
-    given_.push_back(std::move(place));
+    granted_.push_back(std::move(permit));
   }
   Receive({});
 }
 
-void DiagnosisActor::EmptyInbox() {
+void DiagnosisActor::ProcessInbox() {
   {
     MutexLock lock(mu_);
-    std::vector<Letter> letters;
-    std::vector<Turnstile::Place> given;
+    std::vector<InboxMessage> messages;
+    std::vector<FairCallLimiter::Permit> given;
     std::optional<absl::Status> stored;
     {
-      // Under the lock that orders what is taken in: a later letter must not overtake.
+      // Under the lock that orders what is taken in: a later message must not overtake.
       MutexLock inbox_lock(inbox_mu_);
-      emptying_ = false;
+      processing_ = false;
       stored.swap(stored_);
       // They stay there until the store has answered, which leads here again.
       if (storing_.has_value() && !stored.has_value()) return;
-      letters.swap(inbox_);
-      given.swap(given_);
+      messages.swap(inbox_);
+      given.swap(granted_);
     }
     if (stopped_) return;
     waits_ -= given.size();
-    for (Turnstile::Place& place : given) places_.push_back(std::move(place));
+    for (FairCallLimiter::Permit& permit : given) permits_.push_back(std::move(permit));
     const trace::Scope scope(Work());
     if (wake_at_ <= core_->timers.Now()) wake_at_ = absl::InfiniteFuture();
     absl::Status status;
     if (storing_.has_value()) status = FinishStoring(*stored);
     // What was stored may have been the end; or its calls were answered at once.
-    if (status.ok() && !stopped_ && (!stored.has_value() || !letters.empty())) {
+    if (status.ok() && !stopped_ && (!stored.has_value() || !messages.empty())) {
       std::vector<v1::DiagnosisEvent> events;
-      TakeIn(std::move(letters), events);
+      ApplyMessages(std::move(messages), events);
       GiveUpOverdueCalls(events);
       status = Advance(std::move(events));
     }
@@ -170,7 +171,7 @@ std::optional<absl::Status> DiagnosisActor::WaitForStore() {
 }
 
 // For who needs the state as it is stored.
-void DiagnosisActor::FinishWhatIsStored() {
+void DiagnosisActor::FinishPendingStore() {
   const std::optional<absl::Status> stored = WaitForStore();
   if (!stored.has_value() || stopped_) return;
   const trace::Scope scope(Work());
@@ -178,13 +179,14 @@ void DiagnosisActor::FinishWhatIsStored() {
   core_->NotifyWatchers(name_);
 }
 
-void DiagnosisActor::TakeIn(std::vector<Letter> letters, std::vector<v1::DiagnosisEvent>& events) {
-  for (Letter& letter : letters) {
-    const auto it = in_flight_.find(letter.effect_id);
-    if (it == in_flight_.end() || it->second.call != letter.call) continue;
-    std::optional<v1::DiagnosisEvent> event = std::move(letter.outcome)(state_);
-    if (letter.ends_call) in_flight_.erase(it);
-    if (event.has_value()) Take(*std::move(event), events);
+void DiagnosisActor::ApplyMessages(std::vector<InboxMessage> messages,
+                                   std::vector<v1::DiagnosisEvent>& events) {
+  for (InboxMessage& message : messages) {
+    const auto it = in_flight_.find(message.effect_id);
+    if (it == in_flight_.end() || it->second.call != message.call) continue;
+    std::optional<v1::DiagnosisEvent> event = std::move(message.outcome)(state_);
+    if (message.ends_call) in_flight_.erase(it);
+    if (event.has_value()) AppendEvent(*std::move(event), events);
   }
 }
 
@@ -195,10 +197,10 @@ void DiagnosisActor::GiveUpOverdueCalls(std::vector<v1::DiagnosisEvent>& events)
       ++it;
       continue;
     }
-    Take(CallFailedEvent(state_, it->second.effect,
-                         absl::DeadlineExceededError("no answer within the time limit"),
-                         core_->options.patience),
-         events);
+    AppendEvent(CallFailedEvent(state_, it->second.effect,
+                                absl::DeadlineExceededError("no answer within the time limit"),
+                                core_->options.retry_limits),
+                events);
     it->second.cancel();
     it = in_flight_.erase(it);
   }
@@ -206,7 +208,8 @@ void DiagnosisActor::GiveUpOverdueCalls(std::vector<v1::DiagnosisEvent>& events)
 
 // Takes an event into the state and puts it with those to be stored. The state runs ahead of the
 // store from here to the end of Advance(), under the lock; if the store refuses, it is thrown away.
-void DiagnosisActor::Take(v1::DiagnosisEvent event, std::vector<v1::DiagnosisEvent>& events) {
+void DiagnosisActor::AppendEvent(v1::DiagnosisEvent event,
+                                 std::vector<v1::DiagnosisEvent>& events) {
   event.set_sequence(state_.last_sequence + 1);
   *event.mutable_event_time() = ToTimestamp(core_->clock.Now());
   if (event.trace_id().empty()) event.set_trace_id(state_.trace_id);
@@ -215,11 +218,11 @@ void DiagnosisActor::Take(v1::DiagnosisEvent event, std::vector<v1::DiagnosisEve
   }
   if (event.has_call_failed()) {
     const absl::string_view call = event.call_failed().call();
-    core_->numbers.step_failures.Of(call.substr(0, call.find('/'))).Add();
+    core_->counters.step_failures.Of(call.substr(0, call.find('/'))).Add();
   }
-  const bool at_rest = IsAtRest(state_);
+  const bool was_inactive = IsInactive(state_);
   Apply(state_, event);
-  if (!at_rest && IsAtRest(state_)) came_to_rest_ = true;
+  if (!was_inactive && IsInactive(state_)) became_inactive_ = true;
   events.push_back(std::move(event));
 }
 
@@ -233,16 +236,16 @@ absl::Status DiagnosisActor::Advance(std::vector<v1::DiagnosisEvent> events) {
   Decision decision = Decide(state_);
   for (;;) {
     while (!decision.events.empty()) {
-      for (v1::DiagnosisEvent& event : decision.events) Take(std::move(event), events);
+      for (v1::DiagnosisEvent& event : decision.events) AppendEvent(std::move(event), events);
       decision = Decide(state_);
     }
     // Stored with what it follows from, so that a crash finds both or none.
     std::optional<v1::DiagnosisEvent> allowed = AllowByPolicy(state_, core_->options.tests);
     if (!allowed.has_value()) break;
-    Take(*std::move(allowed), events);
+    AppendEvent(*std::move(allowed), events);
     decision = Decide(state_);
   }
-  if (events.empty()) return GoOn(decision.effects);
+  if (events.empty()) return ExecuteEffects(decision.effects);
   storing_ = {std::move(events), std::move(decision.effects), absl::Now()};
   // Holds this object, as the store reads the events.
   std::optional<absl::StatusOr<std::int64_t>> stored =
@@ -258,20 +261,20 @@ absl::Status DiagnosisActor::FinishStoring(const absl::Status& stored) {
   Storing storing = *std::move(storing_);
   storing_.reset();
   if (!stored.ok()) {
-    core_->numbers.append_failures.Add();
-    return absl::IsInvalidArgument(stored) ? FailFor(stored) : stored;
+    core_->counters.append_failures.Add();
+    return absl::IsInvalidArgument(stored) ? FailDiagnosis(stored) : stored;
   }
-  core_->numbers.appends.Add(absl::Now() - storing.begun);
+  core_->counters.appends.Add(absl::Now() - storing.begun);
   if (core_->options.after_append) {
     for (const v1::DiagnosisEvent& event : storing.events) {
       core_->options.after_append(event.sequence());
     }
   }
   core_->recent.Add(name_, std::move(storing.events));
-  return GoOn(storing.effects);
+  return ExecuteEffects(storing.effects);
 }
 
-absl::Status DiagnosisActor::GoOn(const std::vector<Effect>& effects) {
+absl::Status DiagnosisActor::ExecuteEffects(const std::vector<Effect>& effects) {
   std::set<std::string> wanted;
   for (const Effect& effect : effects) wanted.insert(effect.id);
   for (auto it = in_flight_.begin(); it != in_flight_.end();) {
@@ -282,9 +285,9 @@ absl::Status DiagnosisActor::GoOn(const std::vector<Effect>& effects) {
     it->second.cancel();  // nobody wants its answer any more
     it = in_flight_.erase(it);
   }
-  if (IsAtRest(state_)) {
-    if (std::exchange(came_to_rest_, false)) CountRest();
-    Rest();
+  if (IsInactive(state_)) {
+    if (std::exchange(became_inactive_, false)) CountInactive();
+    MarkInactive();
     return absl::OkStatus();
   }
   GALEN_RETURN_IF_ERROR(RenewLease());
@@ -293,7 +296,7 @@ absl::Status DiagnosisActor::GoOn(const std::vector<Effect>& effects) {
 }
 
 // The store will never take these events, so the diagnosis ends where its log does.
-absl::Status DiagnosisActor::FailFor(const absl::Status& refused) {
+absl::Status DiagnosisActor::FailDiagnosis(const absl::Status& refused) {
   GALEN_ASSIGN_OR_RETURN(state_, core_->Load(name_));
   const std::int64_t expected_last = state_.last_sequence;
   v1::DiagnosisEvent failed;
@@ -301,12 +304,12 @@ absl::Status DiagnosisActor::FailFor(const absl::Status& refused) {
   error.set_code(static_cast<int>(absl::StatusCode::kInternal));
   error.set_message(absl::StrCat("what it found cannot be stored: ", refused.message()));
   std::vector<v1::DiagnosisEvent> events;
-  Take(std::move(failed), events);
+  AppendEvent(std::move(failed), events);
   GALEN_RETURN_IF_ERROR(core_->log.Append(lease_, expected_last, events).status());
   core_->recent.Add(name_, std::move(events));
   for (const auto& [id, call] : in_flight_) call.cancel();
-  if (std::exchange(came_to_rest_, false)) CountRest();
-  Rest();
+  if (std::exchange(became_inactive_, false)) CountInactive();
+  MarkInactive();
   return absl::OkStatus();
 }
 
@@ -320,19 +323,19 @@ absl::Status DiagnosisActor::RenewLease() {
   return absl::OkStatus();
 }
 
-// A place that was waited for, or one that is free.
-std::optional<Turnstile::Place> DiagnosisActor::PlaceForCall() {
-  if (places_.empty()) return core_->turnstile.TryBegin(tenant_);
-  std::optional<Turnstile::Place> place(std::move(places_.back()));
-  places_.pop_back();
-  return place;
+// A permit that was waited for, or one that is free.
+std::optional<FairCallLimiter::Permit> DiagnosisActor::PermitForCall() {
+  if (permits_.empty()) return core_->call_limiter.TryAcquire(tenant_);
+  std::optional<FairCallLimiter::Permit> permit(std::move(permits_.back()));
+  permits_.pop_back();
+  return permit;
 }
 
-void DiagnosisActor::WaitForPlaces(std::size_t count) {
+void DiagnosisActor::WaitForPermits(std::size_t count) {
   for (; waits_ < count; ++waits_) {
-    core_->turnstile.Wait(tenant_, [self = weak_from_this()](Turnstile::Place place) {
+    core_->call_limiter.Wait(tenant_, [self = weak_from_this()](FairCallLimiter::Permit permit) {
       if (const std::shared_ptr<DiagnosisActor> actor = self.lock()) {
-        actor->ReceivePlace(std::move(place));
+        actor->ReceivePermit(std::move(permit));
       }
     });
   }
@@ -343,23 +346,23 @@ void DiagnosisActor::StartCalls(const std::vector<Effect>& wanted) {
   const absl::Time today = core_->clock.Now();
   const absl::Time now = core_->timers.Now();
   absl::Time wake = renew_at_;
-  std::size_t without_place = 0;
+  std::size_t without_permit = 0;
   for (const Effect& effect : wanted) {
     if (in_flight_.count(effect.id) > 0) continue;
     if (const absl::Time due = DueTime(effect); due > now) {
       wake = std::min(wake, due);
       continue;
     }
-    std::optional<Turnstile::Place> place = PlaceForCall();
-    if (!place.has_value()) {
-      ++without_place;
+    std::optional<FairCallLimiter::Permit> permit = PermitForCall();
+    if (!permit.has_value()) {
+      ++without_permit;
       continue;
     }
     const absl::Duration limit = TimeFor(effect.kind, core_->options);
-    if (effect.kind != Effect::Kind::kChecks) NoteTenantsDay(today);
+    if (effect.kind != Effect::Kind::kChecks) ReadTenantSpending(today);
     const std::int64_t call = ++last_call_;
-    in_flight_.emplace(effect.id,
-                       InFlight{call, effect, now + limit, clients::NoCancel(), *std::move(place)});
+    in_flight_.emplace(
+        effect.id, InFlight{call, effect, now + limit, clients::NoCancel(), *std::move(permit)});
     // Weak: an answer that comes after the diagnosis has been dropped finds nobody.
     OutcomeSink sink = [self = weak_from_this(), id = effect.id, call](Outcome outcome,
                                                                        bool ends_call) {
@@ -369,18 +372,18 @@ void DiagnosisActor::StartCalls(const std::vector<Effect>& wanted) {
     };
     // An answer that came meanwhile waits in the inbox, for the lock that is held here.
     in_flight_.find(effect.id)->second.cancel = StartCall(
-        core_->agents, state_, effect, today + limit, core_->options.patience, std::move(sink));
+        core_->agents, state_, effect, today + limit, core_->options.retry_limits, std::move(sink));
   }
-  WaitForPlaces(without_place);
-  places_.clear();  // what is not wanted any more another one may have
+  WaitForPermits(without_permit);
+  permits_.clear();  // what is not wanted any more another one may have
   for (const auto& [id, call] : in_flight_) wake = std::min(wake, call.deadline + kDeadlineGrace);
   WakeAt(wake);
 }
 
 // What the tenant's diagnoses took today, for the question that is about to be asked. A store that
 // cannot tell lets the diagnosis go on by its own budget: the next append will tell of the store.
-void DiagnosisActor::NoteTenantsDay(absl::Time now) {
-  const absl::StatusOr<v1::Spent> spent = core_->log.SpentOn(tenant_, spending::DayOf(now));
+void DiagnosisActor::ReadTenantSpending(absl::Time now) {
+  const absl::StatusOr<v1::Spent> spent = core_->log.SpentOn(tenant_, usage::DayOf(now));
   *state_.spending.mutable_tenant_today() = spent.ok() ? *spent : state_.spending.diagnosis();
 }
 
@@ -404,15 +407,16 @@ void DiagnosisActor::WakeAt(absl::Time when) {
   });
 }
 
-void DiagnosisActor::CountRest() {
-  Numbers::Rest& rest = core_->numbers.rests[static_cast<std::size_t>(state_.lifecycle)];
-  rest.count.Add();
+void DiagnosisActor::CountInactive() {
+  OrchestratorCounters::InactiveCounters& inactive =
+      core_->counters.inactive[static_cast<std::size_t>(state_.lifecycle)];
+  inactive.count.Add();
   const absl::Duration took =
       std::max(core_->clock.Now() - ToTime(state_.create_time), absl::ZeroDuration());
-  rest.times.Add(took);
-  if (core_->options.on_news) {
+  inactive.times.Add(took);
+  if (core_->options.on_lifecycle_event) {
     const trace::Scope scope(Work());
-    core_->options.on_news(
+    core_->options.on_lifecycle_event(
         absl::StrCat(v1::Diagnosis::State_Name(state_.lifecycle), " after ",
                      absl::FormatDuration(absl::Trunc(took, absl::Milliseconds(1))), ", ",
                      state_.last_sequence, " events"));
@@ -420,17 +424,17 @@ void DiagnosisActor::CountRest() {
 }
 
 // What others may have once this one has stopped.
-void DiagnosisActor::LetGo() {
+void DiagnosisActor::ReleasePermits() {
   in_flight_.clear();
-  places_.clear();
-  presence_.reset();
+  permits_.clear();
+  active_.reset();
 }
 
 // Nobody needs to run this diagnosis now. If any of this is lost in a crash, the next scan for
 // orphans reads the log and does it again.
-void DiagnosisActor::Rest() {
+void DiagnosisActor::MarkInactive() {
   stopped_ = true;
-  LetGo();
+  ReleasePermits();
   absl::Status status;
   if (core_->options.on_cause && state_.report.has_primary_cause()) {
     status = core_->options.on_cause(ToListedDiagnosis(state_));
@@ -440,19 +444,19 @@ void DiagnosisActor::Rest() {
   }
   status.Update(core_->log.ReleaseLease(lease_));
   if (!status.ok()) core_->ReportProblem(name_, status);
-  core_->NoteRest(name_, state_.last_sequence);
+  core_->NoteInactive(name_, state_.last_sequence);
   core_->Forget(name_, this);
 }
 
 void DiagnosisActor::StopOn(const absl::Status& problem) {
   stopped_ = true;
   for (const auto& [id, call] : in_flight_) call.cancel();
-  LetGo();
+  ReleasePermits();
   core_->ReportProblem(name_, problem);
   core_->Forget(name_, this);
   // Another orchestrator has it, or will have it: leave it alone.
   if (absl::IsFailedPrecondition(problem)) {
-    core_->numbers.leases_lost.Add();
+    core_->counters.leases_lost.Add();
     return;
   }
   core_->ResumeAfter(core_->options.store_retry, name_);

@@ -15,12 +15,12 @@
 #include "absl/time/time.h"
 #include "common/base/mutex.h"
 #include "common/clients/call.h"
+#include "common/observability/trace/trace.h"
 #include "common/store/event_log.h"
-#include "common/trace/trace.h"
 #include "services/orchestrator/calls.h"
 #include "services/orchestrator/core.h"
 #include "services/orchestrator/diagnosis_state.h"
-#include "services/orchestrator/turnstile.h"
+#include "services/orchestrator/fair_call_limiter.h"
 
 namespace galen::orchestrator {
 
@@ -28,7 +28,7 @@ namespace galen::orchestrator {
 // what comes of them. Outcomes go through an inbox that is emptied on the executor, so calls never
 // wait for each other and no thread waits for a diagnosis.
 //
-// An event is in the store before anything is done about it, or anybody sees it; letters that come
+// An event is in the store before anything is done about it, or anybody sees it; messages that come
 // while it is on its way there wait. When the store refuses one, the actor stops and is made anew
 // from the store: what a crash does, and the same way back. Thread-safe.
 class DiagnosisActor : public std::enable_shared_from_this<DiagnosisActor> {
@@ -50,7 +50,7 @@ class DiagnosisActor : public std::enable_shared_from_this<DiagnosisActor> {
   void HandOver();
 
  private:
-  struct Letter {
+  struct InboxMessage {
     std::string effect_id;
     std::int64_t call = 0;
     Outcome outcome;
@@ -61,7 +61,7 @@ class DiagnosisActor : public std::enable_shared_from_this<DiagnosisActor> {
     Effect effect;
     absl::Time deadline;     // by what waits are measured by, as all times below
     clients::Cancel cancel;  // set once the call is made
-    Turnstile::Place place;
+    FairCallLimiter::Permit permit;
   };
 
   // What is on its way to the store, and what is to be done then.
@@ -71,32 +71,33 @@ class DiagnosisActor : public std::enable_shared_from_this<DiagnosisActor> {
     absl::Time begun;
   };
 
-  void Receive(Letter letter);
-  void ReceivePlace(Turnstile::Place place);
-  void EmptyInbox();
-  void TakeIn(std::vector<Letter> letters, std::vector<v1::DiagnosisEvent>& events)
+  void Receive(InboxMessage message);
+  void ReceivePermit(FairCallLimiter::Permit permit);
+  void ProcessInbox();
+  void ApplyMessages(std::vector<InboxMessage> messages, std::vector<v1::DiagnosisEvent>& events)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void GiveUpOverdueCalls(std::vector<v1::DiagnosisEvent>& events)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void Take(v1::DiagnosisEvent event, std::vector<v1::DiagnosisEvent>& events)
+  void AppendEvent(v1::DiagnosisEvent event, std::vector<v1::DiagnosisEvent>& events)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status Advance(std::vector<v1::DiagnosisEvent> events) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Stored(absl::Status status);
   std::optional<absl::Status> WaitForStore() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status FinishStoring(const absl::Status& stored) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void FinishWhatIsStored() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  absl::Status GoOn(const std::vector<Effect>& effects) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  absl::Status FailFor(const absl::Status& refused) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void FinishPendingStore() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Status ExecuteEffects(const std::vector<Effect>& effects)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Status FailDiagnosis(const absl::Status& refused) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status RenewLease() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void StartCalls(const std::vector<Effect>& wanted) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  std::optional<Turnstile::Place> PlaceForCall() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void WaitForPlaces(std::size_t count) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void LetGo() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void NoteTenantsDay(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  std::optional<FairCallLimiter::Permit> PermitForCall() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void WaitForPermits(std::size_t count) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void ReleasePermits() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void ReadTenantSpending(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // What a call of the diagnosis, and its lines in the log, belong to.
   trace::Work Work() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void CountRest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void Rest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void CountInactive() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void MarkInactive() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void StopOn(const absl::Status& problem) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Time DueTime(const Effect& effect) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void WakeAt(absl::Time when) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -106,9 +107,9 @@ class DiagnosisActor : public std::enable_shared_from_this<DiagnosisActor> {
   const std::string tenant_;  // "tenants/t"
 
   Mutex inbox_mu_;
-  std::vector<Letter> inbox_ ABSL_GUARDED_BY(inbox_mu_);
-  bool emptying_ ABSL_GUARDED_BY(inbox_mu_) = false;  // a task for it is under way
-  std::vector<Turnstile::Place> given_ ABSL_GUARDED_BY(inbox_mu_);
+  std::vector<InboxMessage> inbox_ ABSL_GUARDED_BY(inbox_mu_);
+  bool processing_ ABSL_GUARDED_BY(inbox_mu_) = false;  // a task for it is under way
+  std::vector<FairCallLimiter::Permit> granted_ ABSL_GUARDED_BY(inbox_mu_);
   std::optional<absl::Status> stored_ ABSL_GUARDED_BY(inbox_mu_);  // what became of storing_
   std::condition_variable stored_changed_;
 
@@ -127,10 +128,10 @@ class DiagnosisActor : public std::enable_shared_from_this<DiagnosisActor> {
   std::int64_t last_call_ ABSL_GUARDED_BY(mu_) = 0;
   absl::Time wake_at_ ABSL_GUARDED_BY(mu_) = absl::InfiniteFuture();
   // Counts it among the diagnoses of its tenant until it stops.
-  std::optional<Turnstile::Presence> presence_ ABSL_GUARDED_BY(mu_);
-  std::vector<Turnstile::Place> places_ ABSL_GUARDED_BY(mu_);  // for calls to be made now
-  std::size_t waits_ ABSL_GUARDED_BY(mu_) = 0;                 // places that are asked for
-  bool came_to_rest_ ABSL_GUARDED_BY(mu_) = false;             // by events that are not counted yet
+  std::optional<FairCallLimiter::ActiveDiagnosis> active_ ABSL_GUARDED_BY(mu_);
+  std::vector<FairCallLimiter::Permit> permits_ ABSL_GUARDED_BY(mu_);  // for calls to be made now
+  std::size_t waits_ ABSL_GUARDED_BY(mu_) = 0;                         // permits that are asked for
+  bool became_inactive_ ABSL_GUARDED_BY(mu_) = false;  // by events that are not counted yet
 };
 
 }  // namespace galen::orchestrator

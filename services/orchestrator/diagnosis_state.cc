@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "common/base/proto_time.h"
-#include "common/spending/spending.h"
+#include "common/llm/usage/usage.h"
 #include "services/orchestrator/effect.h"
 #include "services/orchestrator/receive_answer.h"
 
@@ -20,7 +20,7 @@ void Propose(State& state, v1::Hypothesis hypothesis, std::vector<std::string> c
     state.hypotheses.push_back({std::move(hypothesis), std::move(checks)});
     return;
   }
-  Tracked& known = state.hypotheses[it->second];
+  TrackedHypothesis& known = state.hypotheses[it->second];
   if (!checks.empty()) known.checks = std::move(checks);
   if (known.hypothesis.has_verdict()) return;
   // What takes up a pruned hypothesis is what it comes from now.
@@ -114,7 +114,7 @@ void ApplyCheckCompleted(State& state, v1::CheckResult result) {
   const bool told = !result.told().empty();
   // Of a capture nobody knows here when it was made.
   if (told || IsLive(state)) *result.mutable_observe_time() = state.update_time;
-  State::Results& results = told ? state.told_results : state.results;
+  State::Results& results = told ? state.supplied_results : state.results;
   const auto [it, is_new] = results.try_emplace(result.id());
   // The first result of a pair stands: a repeat, after a retry, is not counted again. A later
   // answer says more than one before.
@@ -150,7 +150,7 @@ void ApplyRanked(State& state, const v1::ChildrenRanked& ranked) {
 
 // A cause belongs to what found it, whatever named it first: the step that had it judged, or the
 // answer of the customer before this round.
-void BookConfirmed(const State& state, const std::string& batch, Tracked& tracked) {
+void BookConfirmed(const State& state, const std::string& batch, TrackedHypothesis& tracked) {
   const auto was_confirmed = [](const v1::Verdict& verdict) {
     return verdict.outcome() == v1::Verdict::CONFIRMED;
   };
@@ -176,7 +176,7 @@ void ApplyVerdicts(State& state, const v1::VerdictsGiven& given) {
   for (const v1::Verdict& verdict : given.verdicts()) {
     const auto it = state.index_of.find(verdict.label());
     if (it == state.index_of.end()) continue;
-    Tracked& tracked = state.hypotheses[it->second];
+    TrackedHypothesis& tracked = state.hypotheses[it->second];
     if (verdict.outcome() == v1::Verdict::CONFIRMED) BookConfirmed(state, given.batch(), tracked);
     tracked.judged_by = state.results_seen;
     v1::Hypothesis& hypothesis = tracked.hypothesis;
@@ -266,7 +266,7 @@ void Apply(State& state, const v1::DiagnosisEvent& event) {
   }
   if (state.lifecycle == v1::Diagnosis::PENDING) state.lifecycle = v1::Diagnosis::RUNNING;
   for (const v1::Reasoned& reasoned : event.reasoned()) {
-    spending::Add(reasoned, state.spending);
+    usage::Add(reasoned, state.spending);
     state.reasoned.push_back(reasoned);
   }
   switch (event.event_case()) {
@@ -283,7 +283,7 @@ void Apply(State& state, const v1::DiagnosisEvent& event) {
         state.opening_finished = true;
       }
       if (event.checks_finished().batch() ==
-          EffectId(Effect::Kind::kTold, "", state.round.number)) {
+          EffectId(Effect::Kind::kSupplied, "", state.round.number)) {
         state.round.told_read = true;
       }
       return;
@@ -351,20 +351,21 @@ bool IsOver(const State& state) {
   }
 }
 
-bool IsAtRest(const State& state) {
+bool IsInactive(const State& state) {
   return IsOver(state) ||
          (state.lifecycle == v1::Diagnosis::AWAITING_FEEDBACK && state.round.number < kMaxRounds);
 }
 
-const Tracked* FindHypothesis(const State& state, absl::string_view label) {
+const TrackedHypothesis* FindHypothesis(const State& state, absl::string_view label) {
   const auto it = state.index_of.find(std::string(label));
   return it == state.index_of.end() ? nullptr : &state.hypotheses[it->second];
 }
 
 bool AnyConfirmed(const State& state) {
-  return std::any_of(state.hypotheses.begin(), state.hypotheses.end(), [](const Tracked& t) {
-    return t.hypothesis.status() == v1::Hypothesis::CONFIRMED;
-  });
+  return std::any_of(state.hypotheses.begin(), state.hypotheses.end(),
+                     [](const TrackedHypothesis& t) {
+                       return t.hypothesis.status() == v1::Hypothesis::CONFIRMED;
+                     });
 }
 
 }  // namespace galen::orchestrator

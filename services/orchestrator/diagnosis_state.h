@@ -76,7 +76,7 @@ struct Round {
 };
 
 // A hypothesis with what the search must know of it.
-struct Tracked {
+struct TrackedHypothesis {
   v1::Hypothesis hypothesis;
   std::vector<std::string> checks;    // that decide it
   std::size_t judged_by = 0;          // how many results had come when its verdict was given
@@ -84,7 +84,7 @@ struct Tracked {
 };
 
 // What came with an answer of the customer and is more than words.
-struct Told {
+struct SuppliedEvidence {
   std::string source;  // "feedback/2": what it is cited by
   v1::Incident evidence;
 };
@@ -108,9 +108,9 @@ struct State {
   bool opening_finished = true;             // they have, or there are none
   std::set<std::string> node_set;           // the same
   using Results = std::map<std::string, std::shared_ptr<const v1::CheckResult>>;  // by id
-  Results results;       // of this look at the machines, or of their capture
-  Results earlier;       // of looks before the last answer: nothing of them refutes
-  Results told_results;  // read from what the customer gave
+  Results results;           // of this look at the machines, or of their capture
+  Results earlier;           // of looks before the last answer: nothing of them refutes
+  Results supplied_results;  // read from what the customer gave
   // What all of them say together: what verdicts rest on.
   Results evidence;
   Results evidence_before;              // the same when the last answer came
@@ -120,13 +120,13 @@ struct State {
   std::map<std::string, std::int64_t> done;
   bool batch_open = false;  // results came in since the last ChecksFinished
 
-  std::vector<Tracked> hypotheses;              // in the order of their proposal
+  std::vector<TrackedHypothesis> hypotheses;    // in the order of their proposal
   std::map<std::string, std::size_t> index_of;  // label to its place in `hypotheses`
   std::map<std::string, double> belief;         // inner labels: share of belief among all branches
 
   std::vector<std::string> feedback;        // the words of each answer, oldest first
   std::vector<v1::Exchange> dialogue;       // the same answers, whole
-  std::vector<Told> told;                   // what came with them
+  std::vector<SuppliedEvidence> supplied;   // what came with them
   std::string escalation;                   // why it was given up, while it is
   std::set<std::string> feedback_requests;  // idempotency keys that were used
   std::optional<v1::Confirmation> confirmation;
@@ -154,10 +154,10 @@ bool IsLive(const State& state);
 // with its report written.
 bool IsOver(const State& state);
 // Over, or waiting for the customer: nobody needs to run it now.
-bool IsAtRest(const State& state);
+bool IsInactive(const State& state);
 
 // The hypothesis of `label`, or null.
-const Tracked* FindHypothesis(const State& state, absl::string_view label);
+const TrackedHypothesis* FindHypothesis(const State& state, absl::string_view label);
 bool AnyConfirmed(const State& state);
 
 }  // namespace galen::orchestrator

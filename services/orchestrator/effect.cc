@@ -17,7 +17,7 @@ absl::string_view NameOf(Effect::Kind kind) {
       return "list-causes";
     case Effect::Kind::kChecks:
       return "checks";
-    case Effect::Kind::kTold:
+    case Effect::Kind::kSupplied:
       return "told";
     case Effect::Kind::kTest:
       return "test";
@@ -56,7 +56,7 @@ absl::string_view AgentOf(absl::string_view effect_id) {
   const absl::string_view kind = effect_id.substr(0, effect_id.find('/'));
   if (kind == NameOf(Effect::Kind::kSummarize)) return "summarization, execution";
   if (kind == NameOf(Effect::Kind::kChecks)) return "execution";
-  if (kind == NameOf(Effect::Kind::kTold)) return "execution";
+  if (kind == NameOf(Effect::Kind::kSupplied)) return "execution";
   if (kind == NameOf(Effect::Kind::kTest)) return "execution";
   if (kind == NameOf(Effect::Kind::kJudge)) return "reflection";
   if (kind == NameOf(Effect::Kind::kCritique)) return "reflection";

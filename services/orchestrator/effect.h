@@ -18,9 +18,9 @@ struct Effect {
     kAtOnce,      // the likeliest causes by the texts and the history, in one question
     kListCauses,  // every root cause
     kChecks,
-    kTold,    // every check, over what came with an answer
-    kTest,    // a check that loads a device, by permission
-    kScreen,  // what a few checks can tell next
+    kSupplied,  // every check, over what came with an answer
+    kTest,      // a check that loads a device, by permission
+    kScreen,    // what a few checks can tell next
     kRank,
     kJudge,
     kCritique,

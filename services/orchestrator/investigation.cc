@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "services/orchestrator/asked.h"
+#include "services/orchestrator/request_evidence.h"
 #include "services/orchestrator/search_steps.h"
 
 namespace galen::orchestrator {
@@ -100,7 +100,7 @@ bool IsContested(const State& state) {
   const v1::InvestigationTurn& turn = Of(state).turns.back();
   return std::any_of(turn.verdicts().begin(), turn.verdicts().end(), [&](const ModelVerdict& each) {
     if (!each.objection().empty()) return true;
-    const Tracked* tracked = FindHypothesis(state, each.label());
+    const TrackedHypothesis* tracked = FindHypothesis(state, each.label());
     if (tracked == nullptr) return false;
     const v1::Hypothesis::Status status = tracked->hypothesis.status();
     return (each.outcome() == ModelVerdict::CONFIRMED && status == v1::Hypothesis::REJECTED) ||

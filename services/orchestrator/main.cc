@@ -21,18 +21,18 @@
 #include "common/clients/grpc_clients.h"
 #include "common/curation/confirmed.h"
 #include "common/curation/proposal_store.h"
-#include "common/failures/failure_book.h"
-#include "common/intake/keeper.h"
+#include "common/intake/pasted_evidence_store.h"
 #include "common/knowledge/load.h"
-#include "common/log/log.h"
-#include "common/metrics/process.h"
-#include "common/program/program.h"
-#include "common/rpc/flags/health_flag.h"
-#include "common/rpc/flags/security_flags.h"
+#include "common/node_history/node_failure_store.h"
+#include "common/observability/log/log.h"
+#include "common/observability/metrics/process.h"
+#include "common/observability/trace/trace.h"
 #include "common/rpc/replicas/replicas.h"
 #include "common/rpc/serve.h"
+#include "common/service/flags/health_flag.h"
+#include "common/service/flags/security_flags.h"
+#include "common/service/service_main.h"
 #include "common/store/store.h"
-#include "common/trace/trace.h"
 #include "services/orchestrator/byte_quota.h"
 #include "services/orchestrator/orchestrator.h"
 #include "services/orchestrator/orchestrator_service.h"
@@ -76,7 +76,7 @@ ABSL_FLAG(absl::Duration, model_timeout, absl::Minutes(10),
 ABSL_FLAG(absl::Duration, summary_timeout, absl::Minutes(10),
           "Time limit of a summary; half of it is for reading the logs.");
 ABSL_FLAG(absl::Duration, checks_timeout, absl::Minutes(10), "Time limit of one batch of checks.");
-ABSL_FLAG(int, agent_attempts, galen::orchestrator::Patience().unreachable,
+ABSL_FLAG(int, agent_attempts, galen::orchestrator::RetryLimits().unreachable,
           "Attempts to ask an agent that is unreachable or overloaded, before the diagnosis "
           "continues without the answer: 5 take 3 s, 12 take 36 s.");
 ABSL_FLAG(std::string, site, "",
@@ -153,8 +153,8 @@ absl::StatusOr<Options> OptionsFromFlags() {
         "--call_timeout, --model_timeout, --summary_timeout, --checks_timeout: must be more than "
         "0");
   }
-  options.patience.unreachable = absl::GetFlag(FLAGS_agent_attempts);
-  if (options.patience.unreachable < 1) {
+  options.retry_limits.unreachable = absl::GetFlag(FLAGS_agent_attempts);
+  if (options.retry_limits.unreachable < 1) {
     return absl::InvalidArgumentError("--agent_attempts: must be 1 or more");
   }
   for (const auto& [limit, option] :
@@ -185,16 +185,17 @@ absl::StatusOr<Options> OptionsFromFlags() {
     GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<const knowledge::Knowledge> loaded,
                            knowledge::Load(directories, {knowledge::DefaultCacheDirectory()}));
     GALEN_ASSIGN_OR_RETURN(auto kinds, intake::Kinds::Compile(loaded->base()));
-    const auto keeper = std::make_shared<const intake::Keeper>(evidence, std::move(kinds));
-    options.take_evidence = [keeper](const v1::Incident& incident, const std::string& id) {
-      return keeper->Take(incident, id, absl::Now());
+    const auto evidence_store =
+        std::make_shared<const intake::PastedEvidenceStore>(evidence, std::move(kinds));
+    options.take_evidence = [evidence_store](const v1::Incident& incident, const std::string& id) {
+      return evidence_store->Take(incident, id, absl::Now());
     };
-    options.add_evidence = [keeper](const std::string& base, const v1::Incident& incident,
-                                    const std::string& id) {
-      return keeper->AddTo(base, incident, id, absl::Now());
+    options.add_evidence = [evidence_store](const std::string& base, const v1::Incident& incident,
+                                            const std::string& id) {
+      return evidence_store->AddTo(base, incident, id, absl::Now());
     };
   }
-  options.on_news = [](absl::string_view news) { log::Info(news); };
+  options.on_lifecycle_event = [](absl::string_view news) { log::Info(news); };
   options.on_problem = [](absl::string_view diagnosis, const absl::Status& problem) {
     const trace::Scope scope({trace::Current().context, std::string(diagnosis)});
     log::Warning(problem.message());
@@ -239,9 +240,9 @@ absl::Status Serve() {
   const auto conclusion = clients::MakeGrpcConclusionClient(std::move(to_conclusion));
   const SystemClock clock;
   ThreadPool executor(absl::GetFlag(FLAGS_threads), /*max_queued=*/10'000);
-  const failures::FailureBook failure_book((*store)->records());
-  options->on_cause = [&failure_book](const v1::Diagnosis& diagnosis) {
-    return failure_book.Note(diagnosis);
+  const node_history::NodeFailureStore failure_store((*store)->records());
+  options->on_cause = [&failure_store](const v1::Diagnosis& diagnosis) {
+    return failure_store.Note(diagnosis);
   };
   const double bytes_a_day = absl::GetFlag(FLAGS_tenant_bytes_per_day);
   if (bytes_a_day < 0) {
@@ -267,7 +268,7 @@ absl::Status Serve() {
   metrics::Registry registry;
   registry.Add(metrics::QueueNumbers("calls", executor));
   registry.Add(orchestrator.metrics());
-  const auto metrics_server = program::ServeMetrics(registry);
+  const auto metrics_server = service::ServeMetrics(registry);
   if (!metrics_server.ok()) return metrics_server.status();
   return rpc::ServeUntilSignal(serve, {&service});
 }
@@ -279,5 +280,5 @@ int main(int argc, char** argv) {
   absl::SetProgramUsageMessage("serves galen.v1.DiagnosisService");
   absl::ParseCommandLine(argc, argv);
   galen::rpc::BlockTerminationSignals();
-  return galen::program::Run("galen-orchestrator", &galen::orchestrator::Serve);
+  return galen::service::Run("galen-orchestrator", &galen::orchestrator::Serve);
 }

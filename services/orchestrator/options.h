@@ -36,7 +36,7 @@ struct Options {
   // Who may let a test load a device.
   TestPolicy tests = TestPolicy::kApproved;
   // How often a call to an agent is made.
-  Patience patience;
+  RetryLimits retry_limits;
   // How often the store is searched for diagnoses whose orchestrator is gone.
   absl::Duration orphan_scan = absl::Seconds(5);
   // How long to wait before a diagnosis is read anew after the store refused an event.
@@ -68,21 +68,21 @@ struct Options {
   // called again later. Without its check results and evidence; on any thread, which may block for
   // some milliseconds.
   std::function<absl::Status(const v1::Diagnosis&)> on_cause;
-  // Makes evidence of what is pasted into a new incident (intake::Keeper::Take). Missing: its text
-  // and logs are searched for messages only. An error refuses the request.
+  // Makes evidence of what is pasted into a new incident (intake::PastedEvidenceStore::Take).
+  // Missing: its text and logs are searched for messages only. An error refuses the request.
   std::function<absl::StatusOr<v1::Incident>(const v1::Incident& incident, const std::string& id)>
       take_evidence;
   // Whether so many bytes more may be kept for a tenant ("tenants/acme"), and counts them; an error
   // refuses the request. Missing: they may.
   std::function<absl::Status(const std::string& parent, std::size_t bytes)> take_bytes;
   // The same for what is given later, on top of the bundle `base` of the diagnosis
-  // (intake::Keeper::AddTo). Missing, or it fails: what is given is read by itself.
+  // (intake::PastedEvidenceStore::AddTo). Missing, or it fails: what is given is read by itself.
   std::function<absl::StatusOr<v1::Incident>(const std::string& base, const v1::Incident& incident,
                                              const std::string& id)>
       add_evidence;
   // Told of what becomes of a diagnosis: that it was accepted, and how it came to rest. Called on
-  // any thread, which then works on that diagnosis (common/trace).
-  std::function<void(absl::string_view news)> on_news;
+  // any thread, which then works on that diagnosis (common/observability/trace).
+  std::function<void(absl::string_view news)> on_lifecycle_event;
   // Told of what goes wrong behind the scenes, once while it stays the same: a store that refuses
   // events, a log that cannot be read. Called on any thread.
   std::function<void(absl::string_view diagnosis, const absl::Status& problem)> on_problem;

@@ -14,13 +14,13 @@
 #include "common/base/retry_hint.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
-#include "common/trace/trace.h"
+#include "common/observability/trace/trace.h"
 #include "services/orchestrator/active_tests.h"
 #include "services/orchestrator/core.h"
 #include "services/orchestrator/diagnosis_actor.h"
+#include "services/orchestrator/projection.h"
 #include "services/orchestrator/strategy.h"
 #include "services/orchestrator/validation.h"
-#include "services/orchestrator/view.h"
 
 namespace galen::orchestrator {
 namespace {
@@ -75,7 +75,7 @@ constexpr std::size_t kMostNamed = 16;
 
 // What was captured, with what was given since.
 std::string LastBundle(const State& state) {
-  for (auto told = state.told.rbegin(); told != state.told.rend(); ++told) {
+  for (auto told = state.supplied.rbegin(); told != state.supplied.rend(); ++told) {
     if (!told->evidence.artefacts().empty()) return told->evidence.bundle();
   }
   return state.incident.bundle();
@@ -166,8 +166,8 @@ void Repeat(const std::shared_ptr<Core>& core, absl::Duration period, void (*act
 }
 
 void ScanForOrphans(Core& core) {
-  const Gate::Pass pass(core.gate);
-  if (!pass) return;
+  const ShutdownGate::Guard guard(core.gate);
+  if (!guard) return;
   if (const absl::Status status = core.ResumeOrphans(); !status.ok()) {
     core.ReportProblem("", status);
   }
@@ -201,8 +201,8 @@ std::shared_ptr<const prometheus::Collectable> Orchestrator::metrics() const {
 
 absl::StatusOr<v1::Diagnosis> Orchestrator::Create(const v1::CreateDiagnosisRequest& request) {
   GALEN_RETURN_IF_ERROR(Validate(request));
-  Numbers::Tenant& tenant =
-      core_->numbers.tenants.Of(absl::StripPrefix(request.parent(), "tenants/"));
+  OrchestratorCounters::Tenant& tenant =
+      core_->counters.tenants.Of(absl::StripPrefix(request.parent(), "tenants/"));
   if (core_->IsFull(request.parent())) {
     tenant.shed.Add();
     return WithRetryAfter(
@@ -239,10 +239,10 @@ absl::StatusOr<v1::Diagnosis> Orchestrator::Create(const v1::CreateDiagnosisRequ
   GALEN_ASSIGN_OR_RETURN(const std::string name, core_->log.Create(event));
   if (name != created.name()) return ViewOf(*core_, name, /*listed=*/false);
   tenant.created.Add();
-  if (core_->options.on_news) {
+  if (core_->options.on_lifecycle_event) {
     const trace::Scope scope(
         {trace::InTrace(event.trace_id()).value_or(trace::Context()), created.name()});
-    core_->options.on_news(absl::StrCat("accepted, strategy ", created.strategy()));
+    core_->options.on_lifecycle_event(absl::StrCat("accepted, strategy ", created.strategy()));
   }
   if (core_->options.after_append) core_->options.after_append(1);
   // It is accepted from here on: what goes wrong now is put right by the scan for orphans.

@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "common/base/clock.h"
 #include "common/base/executor.h"
-#include "common/metrics/registry.h"
+#include "common/observability/metrics/registry.h"
 #include "common/store/event_log.h"
 #include "galen/v1/diagnosis_service.pb.h"
 #include "services/orchestrator/agents.h"
@@ -64,7 +64,7 @@ class Orchestrator {
   absl::Status Watch(const v1::WatchDiagnosisRequest& request,
                      const std::function<bool(const v1::DiagnosisEvent&)>& on_event);
 
-  // In numbers; says nothing more once the orchestrator is gone.
+  // In counters; says nothing more once the orchestrator is gone.
   std::shared_ptr<const prometheus::Collectable> metrics() const;
 
  private:

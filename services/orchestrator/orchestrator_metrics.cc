@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/strings/strip.h"
-#include "common/metrics/registry.h"
+#include "common/observability/metrics/registry.h"
 
 namespace galen::orchestrator {
 namespace {
@@ -20,10 +20,11 @@ constexpr v1::Diagnosis::State kRests[] = {v1::Diagnosis::AWAITING_FEEDBACK,
                                            v1::Diagnosis::SUCCEEDED, v1::Diagnosis::FAILED,
                                            v1::Diagnosis::CANCELLED, v1::Diagnosis::ESCALATED};
 
-MetricFamily TurnsFamily(const std::vector<std::pair<std::string, const Numbers::Tenant*>>& known,
-                         const std::vector<Admission::Turns>& turns) {
+MetricFamily TurnsFamily(
+    const std::vector<std::pair<std::string, const OrchestratorCounters::Tenant*>>& known,
+    const std::vector<Admission::Turns>& turns) {
   std::map<std::string, Admission::Turns> by_tenant;
-  for (const auto& [tenant, numbers] : known) by_tenant[tenant];
+  for (const auto& [tenant, counters] : known) by_tenant[tenant];
   for (const Admission::Turns& now : turns) {
     auto it = by_tenant.find(now.tenant);
     if (it == by_tenant.end()) it = by_tenant.try_emplace(std::string(metrics::kOther)).first;
@@ -42,10 +43,10 @@ MetricFamily TurnsFamily(const std::vector<std::pair<std::string, const Numbers:
 
 }  // namespace
 
-std::vector<MetricFamily> OrchestratorFamilies(const Numbers& numbers,
+std::vector<MetricFamily> OrchestratorFamilies(const OrchestratorCounters& counters,
                                                const std::vector<Admission::Turns>& turns,
                                                std::size_t leases) {
-  const auto tenants = numbers.tenants.All();
+  const auto tenants = counters.tenants.All();
   MetricFamily created = FamilyOf(metrics::kDiagnosesCreated);
   MetricFamily shed = FamilyOf(metrics::kDiagnosesShed);
   for (const auto& [tenant, counted] : tenants) {
@@ -55,17 +56,18 @@ std::vector<MetricFamily> OrchestratorFamilies(const Numbers& numbers,
   MetricFamily ended = FamilyOf(metrics::kDiagnosesEnded);
   MetricFamily seconds = FamilyOf(metrics::kDiagnosisSeconds);
   for (const v1::Diagnosis::State state : kRests) {
-    const Numbers::Rest& rest = numbers.rests[static_cast<std::size_t>(state)];
+    const OrchestratorCounters::InactiveCounters& inactive =
+        counters.inactive[static_cast<std::size_t>(state)];
     const std::string& name = v1::Diagnosis::State_Name(state);
-    metrics::AddTo(ended, {{"state", name}}, Number(rest.count));
-    metrics::AddTo(seconds, {{"state", name}}, rest.times.Copy());
+    metrics::AddTo(ended, {{"state", name}}, Number(inactive.count));
+    metrics::AddTo(seconds, {{"state", name}}, inactive.times.Copy());
   }
   MetricFamily failures = FamilyOf(metrics::kStepFailures);
-  for (const auto& [step, count] : numbers.step_failures.All()) {
+  for (const auto& [step, count] : counters.step_failures.All()) {
     metrics::AddTo(failures, {{"step", step}}, Number(*count));
   }
   MetricFamily appends = FamilyOf(metrics::kAppendSeconds);
-  metrics::AddTo(appends, {}, numbers.appends.Copy());
+  metrics::AddTo(appends, {}, counters.appends.Copy());
   return {TurnsFamily(tenants, turns),
           std::move(created),
           std::move(shed),
@@ -73,10 +75,10 @@ std::vector<MetricFamily> OrchestratorFamilies(const Numbers& numbers,
           std::move(seconds),
           std::move(failures),
           metrics::FamilyWith(metrics::kLeasesHeld, {{{}, static_cast<double>(leases)}}),
-          metrics::FamilyWith(metrics::kLeasesTaken, {{{}, Number(numbers.leases_taken)}}),
-          metrics::FamilyWith(metrics::kLeasesLost, {{{}, Number(numbers.leases_lost)}}),
+          metrics::FamilyWith(metrics::kLeasesTaken, {{{}, Number(counters.leases_taken)}}),
+          metrics::FamilyWith(metrics::kLeasesLost, {{{}, Number(counters.leases_lost)}}),
           std::move(appends),
-          metrics::FamilyWith(metrics::kAppendFailures, {{{}, Number(numbers.append_failures)}})};
+          metrics::FamilyWith(metrics::kAppendFailures, {{{}, Number(counters.append_failures)}})};
 }
 
 }  // namespace galen::orchestrator

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/spending/spending.h"
+#include "common/llm/usage/usage.h"
 #include "services/orchestrator/active_tests.h"
-#include "services/orchestrator/told_evidence.h"
+#include "services/orchestrator/supplied_evidence.h"
 
 namespace galen::orchestrator {
 namespace {
@@ -26,11 +26,11 @@ std::string LastAnswer(const State& state) {
 // The result without what would refute: it is older than the last answer.
 Shared Seen(const Shared& result) {
   if (result == nullptr || result->status() != v1::CheckResult::FAIL) return nullptr;
-  return std::make_shared<v1::CheckResult>(WhatWasSeen(*result));
+  return std::make_shared<v1::CheckResult>(EarlierAbnormalFindings(*result));
 }
 
 void OpenVerdicts(State& state) {
-  for (Tracked& tracked : state.hypotheses) {
+  for (TrackedHypothesis& tracked : state.hypotheses) {
     tracked.before.reset();
     if (!tracked.hypothesis.has_verdict()) continue;
     tracked.before = tracked.hypothesis.verdict();
@@ -75,7 +75,7 @@ void PutTogether(State& state, const std::string& id) {
   if (machine == nullptr || !IsDefinite(*machine)) {
     if (const Shared before = Seen(FindIn(state.earlier, id)); before != nullptr) machine = before;
   }
-  Shared told = FindIn(state.told_results, id);
+  Shared told = FindIn(state.supplied_results, id);
   if (told != nullptr && IsLive(state) && told->told() != LastAnswer(state)) told = Seen(told);
   if (machine == nullptr && told == nullptr) {
     state.evidence.erase(id);
@@ -84,7 +84,7 @@ void PutTogether(State& state, const std::string& id) {
   } else {
     const bool machine_is_newer = IsLive(state) && state.results.count(id) > 0;
     state.evidence[id] =
-        std::make_shared<v1::CheckResult>(MergeTold(*machine, *told, machine_is_newer).result);
+        std::make_shared<v1::CheckResult>(MergeSupplied(*machine, *told, machine_is_newer).result);
   }
 }
 
@@ -101,7 +101,7 @@ void ReceiveAnswer(State& state, const v1::FeedbackReceived& feedback) {
   }
   state.dialogue.push_back(ExchangeOf(state, feedback));
   state.feedback.push_back(state.dialogue.back().text());
-  spending::BeginRound(state.spending);
+  usage::BeginRound(state.spending);
   Round next;
   next.number = state.round.number + 1;
   next.allowed = AllowedTests(state, feedback.allowed_tests());
@@ -111,7 +111,7 @@ void ReceiveAnswer(State& state, const v1::FeedbackReceived& feedback) {
     for (const std::string& node : test.nodes) state.results.erase(ResultId(test.check, node));
   }
   if (feedback.has_evidence()) {
-    state.told.push_back({LastAnswer(state), feedback.evidence()});
+    state.supplied.push_back({LastAnswer(state), feedback.evidence()});
     next.told_read = feedback.evidence().bundle().empty();
   }
   state.round = std::move(next);

@@ -23,14 +23,14 @@ double ShareOf(absl::string_view diagnosis, int attempts) {
 
 }  // namespace
 
-bool IsFinalFailure(absl::StatusCode code, int attempt, const Patience& patience) {
+bool IsFinalFailure(absl::StatusCode code, int attempt, const RetryLimits& retry_limits) {
   switch (code) {
     case absl::StatusCode::kUnavailable:
     case absl::StatusCode::kResourceExhausted:
-      return attempt >= patience.unreachable;
+      return attempt >= retry_limits.unreachable;
     case absl::StatusCode::kDeadlineExceeded:
     case absl::StatusCode::kAborted:
-      return attempt >= patience.otherwise;
+      return attempt >= retry_limits.otherwise;
     default:
       return true;
   }

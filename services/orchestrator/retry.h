@@ -11,7 +11,7 @@ namespace galen::orchestrator {
 // The orchestrator is the one layer of the mesh that retries.
 
 // How often a call is made before it has failed for good.
-struct Patience {
+struct RetryLimits {
   // At an agent that cannot be reached or takes no more: with the waits below, about 36 s. A pod
   // that is killed is back within 30.
   int unreachable = 12;
@@ -22,7 +22,7 @@ struct Patience {
 
 // Whether the failure of attempt `attempt` (1 and up) ends the call: the error will not go away by
 // itself, or enough was tried. Every call only reads, so a timeout may be retried too.
-bool IsFinalFailure(absl::StatusCode code, int attempt, const Patience& patience);
+bool IsFinalFailure(absl::StatusCode code, int attempt, const RetryLimits& retry_limits);
 
 // What no wait is longer than.
 inline constexpr absl::Duration kLongestBackoff = absl::Seconds(45);

@@ -50,7 +50,7 @@ std::vector<std::string> Undecided(const State& state, absl::Span<const std::str
   std::vector<std::string> undecided;
   std::set<absl::string_view> seen;
   for (const std::string& label : labels) {
-    const Tracked* tracked = FindHypothesis(state, label);
+    const TrackedHypothesis* tracked = FindHypothesis(state, label);
     if (tracked == nullptr || !seen.insert(label).second) continue;
     const v1::Hypothesis::Status status = tracked->hypothesis.status();
     if (status == v1::Hypothesis::CONFIRMED || status == v1::Hypothesis::REJECTED) continue;
@@ -129,7 +129,7 @@ Decision TestHypotheses(const State& state, absl::string_view what,
   std::vector<std::string> checks;
   for (const std::string& label : judge.labels) {
     if (how == Checks::kHaveRun) break;
-    const Tracked* tracked = FindHypothesis(state, label);
+    const TrackedHypothesis* tracked = FindHypothesis(state, label);
     checks.insert(checks.end(), tracked->checks.begin(), tracked->checks.end());
   }
   Decision decision = RunChecks(state, what, checks, judge.labels);
@@ -145,7 +145,7 @@ Decision TestHypotheses(const State& state, absl::string_view what,
 
 Decision ConfirmAgain(const State& state) {
   Effect judge = MakeEffect(state, Effect::Kind::kJudge, kConfirmedBatch);
-  for (const Tracked& tracked : state.hypotheses) {
+  for (const TrackedHypothesis& tracked : state.hypotheses) {
     if (tracked.hypothesis.status() == v1::Hypothesis::CONFIRMED &&
         tracked.judged_by < state.results_seen) {
       judge.labels.push_back(tracked.hypothesis.label());

@@ -14,8 +14,8 @@
 #include "absl/strings/string_view.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/llm/usage/usage.h"
 #include "common/reasoner/llm/lines.h"
-#include "common/spending/spending.h"
 
 namespace galen::planning {
 namespace {
@@ -71,7 +71,8 @@ void AddRules(absl::string_view verb,
 
 }  // namespace
 
-std::string Counsel::UnknownCheck(const EvidenceSet& evidence, const std::string& check) const {
+std::string ConsultationTools::UnknownCheck(const EvidenceSet& evidence,
+                                            const std::string& check) const {
   if (knowledge_.FindCheck(check) != nullptr) {
     return "That check has not run for this incident; run_checks runs it.";
   }
@@ -81,7 +82,8 @@ std::string Counsel::UnknownCheck(const EvidenceSet& evidence, const std::string
                       absl::StrJoin(ran, ", "));
 }
 
-ToolResult Counsel::ShowCheck(const EvidenceSet& evidence, const ToolCall::ShowCheck& given) const {
+ToolResult ConsultationTools::ShowCheck(const EvidenceSet& evidence,
+                                        const ToolCall::ShowCheck& given) const {
   ToolCall::ShowCheck call = given;
   // Results are shown by their ids, so an id names its check and node.
   if (const std::size_t at = call.check().find('@'); at != std::string::npos) {
@@ -108,8 +110,8 @@ ToolResult Counsel::ShowCheck(const EvidenceSet& evidence, const ToolCall::ShowC
   return shown;
 }
 
-ToolResult Counsel::Compare(const EvidenceSet& evidence,
-                            const ToolCall::CompareNodes& given) const {
+ToolResult ConsultationTools::Compare(const EvidenceSet& evidence,
+                                      const ToolCall::CompareNodes& given) const {
   ToolCall::CompareNodes call = given;
   call.set_check(given.check().substr(0, given.check().find('@')));
   ToolResult shown;
@@ -135,8 +137,9 @@ ToolResult Counsel::Compare(const EvidenceSet& evidence,
   return shown;
 }
 
-ToolResult Counsel::SearchHistory(const std::string& query, v1::ConsultResponse& response,
-                                  galen::v1::Spending& spending, absl::Time deadline) const {
+ToolResult ConsultationTools::SearchHistory(const std::string& query, v1::ConsultResponse& response,
+                                            galen::v1::Spending& spending,
+                                            absl::Time deadline) const {
   ToolResult shown;
   reasoner::v1::HistoryQuestion question;
   question.mutable_incident()->set_description(query);
@@ -149,7 +152,7 @@ ToolResult Counsel::SearchHistory(const std::string& query, v1::ConsultResponse&
     return shown;
   }
   if (answer->has_embedded()) {
-    spending::Add(answer->embedded(), spending);
+    usage::Add(answer->embedded(), spending);
     *response.add_reasoned() = answer->embedded();
   }
   std::map<absl::string_view, const knowledge::v1::PastIncident*> known;
@@ -174,7 +177,7 @@ ToolResult Counsel::SearchHistory(const std::string& query, v1::ConsultResponse&
   return shown;
 }
 
-ToolResult Counsel::SearchTaxonomy(const std::string& query) const {
+ToolResult ConsultationTools::SearchTaxonomy(const std::string& query) const {
   std::call_once(made_,
                  [this] { leaves_ = std::make_unique<const reasoner::LikenessIndex>(knowledge_); });
   const std::string words = CleanText(query, 2000);
@@ -197,7 +200,7 @@ ToolResult Counsel::SearchTaxonomy(const std::string& query) const {
   return shown;
 }
 
-ToolResult Counsel::ReadTaxonomy(const std::string& name) const {
+ToolResult ConsultationTools::ReadTaxonomy(const std::string& name) const {
   ToolResult shown;
   const Label* const label = knowledge_.FindLabel(name);
   if (label == nullptr && !name.empty()) {
@@ -228,8 +231,8 @@ ToolResult Counsel::ReadTaxonomy(const std::string& name) const {
   return shown;
 }
 
-absl::StatusOr<v1::ConsultResponse> Counsel::Answer(const v1::ConsultRequest& request,
-                                                    absl::Time deadline) const {
+absl::StatusOr<v1::ConsultResponse> ConsultationTools::Answer(const v1::ConsultRequest& request,
+                                                              absl::Time deadline) const {
   if (request.calls_size() > kMostCalls) {
     return absl::InvalidArgumentError(
         absl::StrCat("calls: has ", request.calls_size(), ", at most ", kMostCalls, " are taken"));

@@ -15,10 +15,10 @@ namespace galen::planning {
 
 // Answers what a language model asks of check results, past incidents and the taxonomy. Everything
 // comes from the request and from the knowledge; nothing is run. Thread-safe.
-class Counsel {
+class ConsultationTools {
  public:
   // Both must outlive it.
-  Counsel(const knowledge::Knowledge& knowledge, const reasoner::Reasoner& reasoner)
+  ConsultationTools(const knowledge::Knowledge& knowledge, const reasoner::Reasoner& reasoner)
       : knowledge_(knowledge), reasoner_(reasoner) {}
 
   // INVALID_ARGUMENT too many calls, or a call of another kind.

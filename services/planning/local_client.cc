@@ -10,7 +10,7 @@ void LocalPlanningClient::ProposeFromHistory(clients::Shared<v1::ProposeFromHist
   clients::CallLocally<v1::ProposeFromHistoryResponse>(
       executor_, "/galen.planning.v1.PlanningService/ProposeFromHistory",
       [this, request = std::move(request), deadline] {
-        return AskNewest(planner_, [&](const Planner& current) {
+        return CallWithFallback(planner_, [&](const Planner& current) {
           return current.ProposeFromHistory(*request, deadline);
         });
       },
@@ -23,7 +23,7 @@ void LocalPlanningClient::RankChildren(clients::Shared<v1::RankChildrenRequest> 
   clients::CallLocally<v1::RankChildrenResponse>(
       executor_, "/galen.planning.v1.PlanningService/RankChildren",
       [this, request = std::move(request), deadline] {
-        return AskNewest(planner_, [&](const Planner& current) {
+        return CallWithFallback(planner_, [&](const Planner& current) {
           return current.RankChildren(*request, deadline);
         });
       },
@@ -35,7 +35,7 @@ void LocalPlanningClient::Screen(clients::Shared<v1::ScreenRequest> request, abs
   clients::CallLocally<v1::ScreenResponse>(
       executor_, "/galen.planning.v1.PlanningService/Screen",
       [this, request = std::move(request), deadline] {
-        return AskNewest(
+        return CallWithFallback(
             planner_, [&](const Planner& current) { return current.Screen(*request, deadline); });
       },
       std::move(done));
@@ -47,7 +47,7 @@ void LocalPlanningClient::ProposeAtOnce(clients::Shared<v1::ProposeAtOnceRequest
   clients::CallLocally<v1::ProposeAtOnceResponse>(
       executor_, "/galen.planning.v1.PlanningService/ProposeAtOnce",
       [this, request = std::move(request), deadline] {
-        return AskNewest(planner_, [&](const Planner& current) {
+        return CallWithFallback(planner_, [&](const Planner& current) {
           return current.ProposeAtOnce(*request, deadline);
         });
       },
@@ -67,7 +67,7 @@ void LocalPlanningClient::Explore(clients::Shared<v1::ExploreRequest> request, a
   clients::CallLocally<v1::ExploreResponse>(
       executor_, "/galen.planning.v1.PlanningService/Explore",
       [this, request = std::move(request), deadline] {
-        return AskNewest(
+        return CallWithFallback(
             planner_, [&](const Planner& current) { return current.Explore(*request, deadline); });
       },
       std::move(done));
@@ -78,7 +78,7 @@ void LocalPlanningClient::Consult(clients::Shared<v1::ConsultRequest> request, a
   clients::CallLocally<v1::ConsultResponse>(
       executor_, "/galen.planning.v1.PlanningService/Consult",
       [this, request = std::move(request), deadline] {
-        return AskNewest(
+        return CallWithFallback(
             planner_, [&](const Planner& current) { return current.Consult(*request, deadline); });
       },
       std::move(done));

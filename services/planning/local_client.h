@@ -3,8 +3,8 @@
 
 #include <utility>
 
-#include "common/base/current.h"
 #include "common/base/executor.h"
+#include "common/base/hot_swap.h"
 #include "common/clients/clients.h"
 #include "services/planning/planner.h"
 
@@ -15,7 +15,7 @@ class LocalPlanningClient final : public clients::PlanningClient {
  public:
   // Each call is answered by what is current when it begins. `executor` must outlive the client and
   // every call in flight.
-  LocalPlanningClient(Current<Planner> planner, Executor& executor)
+  LocalPlanningClient(HotSwap<Planner> planner, Executor& executor)
       : planner_(std::move(planner)), executor_(executor) {}
   void ProposeFromHistory(clients::Shared<v1::ProposeFromHistoryRequest> request,
                           absl::Time deadline,
@@ -34,7 +34,7 @@ class LocalPlanningClient final : public clients::PlanningClient {
                clients::Done<v1::ConsultResponse> done) override;
 
  private:
-  const Current<Planner> planner_;
+  const HotSwap<Planner> planner_;
   Executor& executor_;
 };
 

@@ -7,21 +7,21 @@
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
 #include "absl/flags/usage.h"
-#include "common/base/current.h"
 #include "common/base/executor.h"
+#include "common/base/hot_swap.h"
 #include "common/base/status_macros.h"
 #include "common/knowledge/load.h"
 #include "common/knowledge/reload.h"
-#include "common/log/log.h"
-#include "common/metrics/process.h"
-#include "common/program/program.h"
+#include "common/observability/log/log.h"
+#include "common/observability/metrics/process.h"
 #include "common/reasoner/counted_reasoner.h"
 #include "common/reasoner/llm/open_model.h"
 #include "common/reasoner/llm/reasoned.h"
 #include "common/reasoner/site_history.h"
-#include "common/rpc/flags/health_flag.h"
-#include "common/rpc/flags/security_flags.h"
 #include "common/rpc/serve.h"
+#include "common/service/flags/health_flag.h"
+#include "common/service/flags/security_flags.h"
+#include "common/service/service_main.h"
 #include "services/planning/planner.h"
 #include "services/planning/planning_service.h"
 
@@ -59,8 +59,8 @@ absl::Status Serve() {
   if (!absl::GetFlag(FLAGS_history).empty()) {
     GALEN_ASSIGN_OR_RETURN(history, reasoner::SiteHistory::Open(absl::GetFlag(FLAGS_history)));
   }
-  const retrieval::Store* const confirmed = history == nullptr ? nullptr : &history->store();
-  Current<Planner> planner(
+  const incident_history::Store* const confirmed = history == nullptr ? nullptr : &history->store();
+  HotSwap<Planner> planner(
       reasoner::llm::MakeReasoned<Planner>(*knowledge, PlannersModelOf(model->get()), confirmed));
   ThreadPool executor(absl::GetFlag(FLAGS_threads), /*max_queued=*/1024);
   PlanningServiceImpl service(planner, executor);
@@ -80,7 +80,7 @@ absl::Status Serve() {
   registry.Add(metrics::QueueNumbers("calls", executor));
   registry.Add(reasoner::ProcessReasonerMetrics());
   reasoner::llm::Register(model->get(), registry);
-  const auto metrics_server = program::ServeMetrics(registry);
+  const auto metrics_server = service::ServeMetrics(registry);
   if (!metrics_server.ok()) return metrics_server.status();
   return rpc::ServeUntilSignal({.address = absl::GetFlag(FLAGS_listen),
                                 .security = security->get(),
@@ -98,5 +98,5 @@ int main(int argc, char** argv) {
   absl::ParseCommandLine(argc, argv);
   galen::rpc::BlockTerminationSignals();
   galen::rpc::BlockHangup();
-  return galen::program::Run("galen-planning", &galen::planning::Serve);
+  return galen::service::Run("galen-planning", &galen::planning::Serve);
 }

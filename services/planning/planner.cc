@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/base/lent_evidence.h"
+#include "common/base/borrowed_evidence.h"
 #include "common/base/status_macros.h"
 #include "galen/reasoner/v1/reasoner.pb.h"
 
@@ -79,7 +79,7 @@ std::string NameOf(absl::string_view label) {
 
 absl::StatusOr<v1::ProposeFromHistoryResponse> Planner::ProposeFromHistory(
     const v1::ProposeFromHistoryRequest& request, absl::Time deadline) const {
-  LentEvidence<reasoner::v1::HistoryQuestion> question(request.evidence());
+  BorrowedEvidence<reasoner::v1::HistoryQuestion> question(request.evidence());
   *question->mutable_incident() = request.incident();
   *question->mutable_spending() = request.spending();
   question->set_max_causes(CausesWanted(request.max_causes()));
@@ -109,7 +109,7 @@ absl::StatusOr<v1::ProposeFromHistoryResponse> Planner::ProposeFromHistory(
 
 absl::StatusOr<v1::ProposeAtOnceResponse> Planner::ProposeAtOnce(
     const v1::ProposeAtOnceRequest& request, absl::Time deadline) const {
-  LentEvidence<reasoner::v1::PresumeQuestion> question(request.evidence());
+  BorrowedEvidence<reasoner::v1::PresumeQuestion> question(request.evidence());
   *question->mutable_incident() = request.incident();
   *question->mutable_spending() = request.spending();
   question->set_max_causes(CausesWanted(request.max_causes()));
@@ -167,7 +167,7 @@ absl::StatusOr<v1::RankChildrenResponse> Planner::RankChildren(
   }
   const std::vector<const Label*> children = knowledge_.Children(request.label());
   if (children.empty()) return v1::RankChildrenResponse();
-  LentEvidence<reasoner::v1::RankQuestion> question(request.evidence());
+  BorrowedEvidence<reasoner::v1::RankQuestion> question(request.evidence());
   question->set_label(request.label());
   *question->mutable_incident() = request.incident();
   *question->mutable_spending() = request.spending();
@@ -208,7 +208,7 @@ absl::StatusOr<v1::RankChildrenResponse> Planner::RankChildren(
 
 absl::StatusOr<v1::ScreenResponse> Planner::Screen(const v1::ScreenRequest& request,
                                                    absl::Time deadline) const {
-  LentEvidence<reasoner::v1::ScreenQuestion> question(request.evidence());
+  BorrowedEvidence<reasoner::v1::ScreenQuestion> question(request.evidence());
   *question->mutable_incident() = request.incident();
   *question->mutable_judged() = request.judged();
   GALEN_ASSIGN_OR_RETURN(const reasoner::v1::ScreenAnswer answer,
@@ -256,7 +256,7 @@ absl::Status Planner::CheckQuestion(const galen::v1::Question& question, bool lo
 
 absl::StatusOr<v1::ExploreResponse> Planner::Explore(const v1::ExploreRequest& request,
                                                      absl::Time deadline) const {
-  LentEvidence<reasoner::v1::ExploreQuestion> question(request.evidence());
+  BorrowedEvidence<reasoner::v1::ExploreQuestion> question(request.evidence());
   *question->mutable_incident() = request.incident();
   *question->mutable_spending() = request.spending();
   *question->mutable_judged() = request.judged();

@@ -46,7 +46,7 @@ class Planner {
 
   const knowledge::Knowledge& knowledge_;
   const reasoner::Reasoner& reasoner_;
-  const Counsel counsel_;
+  const ConsultationTools counsel_;
 };
 
 }  // namespace galen::planning

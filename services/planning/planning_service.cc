@@ -9,7 +9,7 @@ grpc::ServerUnaryReactor* PlanningServiceImpl::ProposeFromHistory(
     grpc::CallbackServerContext* context, const v1::ProposeFromHistoryRequest* request,
     v1::ProposeFromHistoryResponse* response) {
   return rpc::RunUnary(context, executor_, [=, this](const rpc::Call& call) -> absl::Status {
-    GALEN_ASSIGN_OR_RETURN(*response, AskNewest(planner_, [&](const Planner& current) {
+    GALEN_ASSIGN_OR_RETURN(*response, CallWithFallback(planner_, [&](const Planner& current) {
       return current.ProposeFromHistory(*request, call.deadline);
     }));
     return absl::OkStatus();
@@ -20,7 +20,7 @@ grpc::ServerUnaryReactor* PlanningServiceImpl::RankChildren(grpc::CallbackServer
                                                             const v1::RankChildrenRequest* request,
                                                             v1::RankChildrenResponse* response) {
   return rpc::RunUnary(context, executor_, [=, this](const rpc::Call& call) -> absl::Status {
-    GALEN_ASSIGN_OR_RETURN(*response, AskNewest(planner_, [&](const Planner& current) {
+    GALEN_ASSIGN_OR_RETURN(*response, CallWithFallback(planner_, [&](const Planner& current) {
       return current.RankChildren(*request, call.deadline);
     }));
     return absl::OkStatus();
@@ -31,7 +31,7 @@ grpc::ServerUnaryReactor* PlanningServiceImpl::Screen(grpc::CallbackServerContex
                                                       const v1::ScreenRequest* request,
                                                       v1::ScreenResponse* response) {
   return rpc::RunUnary(context, executor_, [=, this](const rpc::Call& call) -> absl::Status {
-    GALEN_ASSIGN_OR_RETURN(*response, AskNewest(planner_, [&](const Planner& current) {
+    GALEN_ASSIGN_OR_RETURN(*response, CallWithFallback(planner_, [&](const Planner& current) {
       return current.Screen(*request, call.deadline);
     }));
     return absl::OkStatus();
@@ -42,7 +42,7 @@ grpc::ServerUnaryReactor* PlanningServiceImpl::ProposeAtOnce(
     grpc::CallbackServerContext* context, const v1::ProposeAtOnceRequest* request,
     v1::ProposeAtOnceResponse* response) {
   return rpc::RunUnary(context, executor_, [=, this](const rpc::Call& call) -> absl::Status {
-    GALEN_ASSIGN_OR_RETURN(*response, AskNewest(planner_, [&](const Planner& current) {
+    GALEN_ASSIGN_OR_RETURN(*response, CallWithFallback(planner_, [&](const Planner& current) {
       return current.ProposeAtOnce(*request, call.deadline);
     }));
     return absl::OkStatus();
@@ -62,7 +62,7 @@ grpc::ServerUnaryReactor* PlanningServiceImpl::Explore(grpc::CallbackServerConte
                                                        const v1::ExploreRequest* request,
                                                        v1::ExploreResponse* response) {
   return rpc::RunUnary(context, executor_, [=, this](const rpc::Call& call) -> absl::Status {
-    GALEN_ASSIGN_OR_RETURN(*response, AskNewest(planner_, [&](const Planner& current) {
+    GALEN_ASSIGN_OR_RETURN(*response, CallWithFallback(planner_, [&](const Planner& current) {
       return current.Explore(*request, call.deadline);
     }));
     return absl::OkStatus();
@@ -73,7 +73,7 @@ grpc::ServerUnaryReactor* PlanningServiceImpl::Consult(grpc::CallbackServerConte
                                                        const v1::ConsultRequest* request,
                                                        v1::ConsultResponse* response) {
   return rpc::RunUnary(context, executor_, [=, this](const rpc::Call& call) -> absl::Status {
-    GALEN_ASSIGN_OR_RETURN(*response, AskNewest(planner_, [&](const Planner& current) {
+    GALEN_ASSIGN_OR_RETURN(*response, CallWithFallback(planner_, [&](const Planner& current) {
       return current.Consult(*request, call.deadline);
     }));
     return absl::OkStatus();

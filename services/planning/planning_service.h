@@ -3,8 +3,8 @@
 
 #include <utility>
 
-#include "common/base/current.h"
 #include "common/base/executor.h"
+#include "common/base/hot_swap.h"
 #include "galen/planning/v1/planning.grpc.pb.h"
 #include "services/planning/planner.h"
 
@@ -14,7 +14,7 @@ namespace galen::planning {
 class PlanningServiceImpl final : public v1::PlanningService::CallbackService {
  public:
   // Each call is answered by what is current when it begins. `executor` must outlive the service.
-  PlanningServiceImpl(Current<Planner> planner, Executor& executor)
+  PlanningServiceImpl(HotSwap<Planner> planner, Executor& executor)
       : planner_(std::move(planner)), executor_(executor) {}
   grpc::ServerUnaryReactor* ProposeFromHistory(grpc::CallbackServerContext* context,
                                                const v1::ProposeFromHistoryRequest* request,
@@ -39,7 +39,7 @@ class PlanningServiceImpl final : public v1::PlanningService::CallbackService {
                                     v1::ConsultResponse* response) override;
 
  private:
-  const Current<Planner> planner_;
+  const HotSwap<Planner> planner_;
   Executor& executor_;
 };
 

@@ -9,7 +9,7 @@ void LocalReflectionClient::Judge(clients::Shared<v1::JudgeRequest> request, abs
   clients::CallLocally<v1::JudgeResponse>(
       executor_, "/galen.reflection.v1.ReflectionService/Judge",
       [this, request = std::move(request), deadline] {
-        return AskNewest(reflector_, [&](const Reflector& current) {
+        return CallWithFallback(reflector_, [&](const Reflector& current) {
           return current.Judge(*request, deadline);
         });
       },
@@ -22,7 +22,7 @@ void LocalReflectionClient::Critique(clients::Shared<v1::CritiqueRequest> reques
   clients::CallLocally<v1::CritiqueResponse>(
       executor_, "/galen.reflection.v1.ReflectionService/Critique",
       [this, request = std::move(request), deadline] {
-        return AskNewest(reflector_, [&](const Reflector& current) {
+        return CallWithFallback(reflector_, [&](const Reflector& current) {
           return current.Critique(*request, deadline);
         });
       },
@@ -35,7 +35,7 @@ void LocalReflectionClient::Investigate(clients::Shared<v1::InvestigateRequest> 
   clients::CallLocally<v1::InvestigateResponse>(
       executor_, "/galen.reflection.v1.ReflectionService/Investigate",
       [this, request = std::move(request), deadline] {
-        return AskNewest(reflector_, [&](const Reflector& current) {
+        return CallWithFallback(reflector_, [&](const Reflector& current) {
           return current.Investigate(*request, deadline);
         });
       },

@@ -3,8 +3,8 @@
 
 #include <utility>
 
-#include "common/base/current.h"
 #include "common/base/executor.h"
+#include "common/base/hot_swap.h"
 #include "common/clients/clients.h"
 #include "services/reflection/reflector.h"
 
@@ -15,7 +15,7 @@ class LocalReflectionClient final : public clients::ReflectionClient {
  public:
   // Each call is answered by what is current when it begins. `executor` must outlive the client and
   // every call in flight.
-  LocalReflectionClient(Current<Reflector> reflector, Executor& executor)
+  LocalReflectionClient(HotSwap<Reflector> reflector, Executor& executor)
       : reflector_(std::move(reflector)), executor_(executor) {}
   void Judge(clients::Shared<v1::JudgeRequest> request, absl::Time deadline,
              clients::Done<v1::JudgeResponse> done) override;
@@ -25,7 +25,7 @@ class LocalReflectionClient final : public clients::ReflectionClient {
                    clients::Done<v1::InvestigateResponse> done) override;
 
  private:
-  const Current<Reflector> reflector_;
+  const HotSwap<Reflector> reflector_;
   Executor& executor_;
 };
 

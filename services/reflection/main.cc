@@ -7,19 +7,19 @@
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
 #include "absl/flags/usage.h"
-#include "common/base/current.h"
 #include "common/base/executor.h"
+#include "common/base/hot_swap.h"
 #include "common/knowledge/load.h"
 #include "common/knowledge/reload.h"
-#include "common/log/log.h"
-#include "common/metrics/process.h"
-#include "common/program/program.h"
+#include "common/observability/log/log.h"
+#include "common/observability/metrics/process.h"
 #include "common/reasoner/counted_reasoner.h"
 #include "common/reasoner/llm/open_model.h"
 #include "common/reasoner/llm/reasoned.h"
-#include "common/rpc/flags/health_flag.h"
-#include "common/rpc/flags/security_flags.h"
 #include "common/rpc/serve.h"
+#include "common/service/flags/health_flag.h"
+#include "common/service/flags/security_flags.h"
+#include "common/service/service_main.h"
 #include "services/reflection/reflection_service.h"
 #include "services/reflection/reflector.h"
 
@@ -50,7 +50,7 @@ absl::Status Serve() {
   const auto model = reasoner::llm::OpenedModel::Open(absl::GetFlag(FLAGS_llm),
                                                       absl::GetFlag(FLAGS_llm_cache), *directories);
   if (!model.ok()) return model.status();
-  Current<Reflector> reflector(
+  HotSwap<Reflector> reflector(
       reasoner::llm::MakeReasoned<Reflector>(*knowledge, ModelOf(model->get())));
   ThreadPool executor(absl::GetFlag(FLAGS_threads), /*max_queued=*/1024);
   ReflectionServiceImpl service(reflector, executor);
@@ -70,7 +70,7 @@ absl::Status Serve() {
   registry.Add(metrics::QueueNumbers("calls", executor));
   registry.Add(reasoner::ProcessReasonerMetrics());
   reasoner::llm::Register(model->get(), registry);
-  const auto metrics_server = program::ServeMetrics(registry);
+  const auto metrics_server = service::ServeMetrics(registry);
   if (!metrics_server.ok()) return metrics_server.status();
   return rpc::ServeUntilSignal({.address = absl::GetFlag(FLAGS_listen),
                                 .security = security->get(),
@@ -88,5 +88,5 @@ int main(int argc, char** argv) {
   absl::ParseCommandLine(argc, argv);
   galen::rpc::BlockTerminationSignals();
   galen::rpc::BlockHangup();
-  return galen::program::Run("galen-reflection", &galen::reflection::Serve);
+  return galen::service::Run("galen-reflection", &galen::reflection::Serve);
 }

@@ -9,7 +9,7 @@ grpc::ServerUnaryReactor* ReflectionServiceImpl::Judge(grpc::CallbackServerConte
                                                        const v1::JudgeRequest* request,
                                                        v1::JudgeResponse* response) {
   return rpc::RunUnary(context, executor_, [=, this](const rpc::Call& call) -> absl::Status {
-    GALEN_ASSIGN_OR_RETURN(*response, AskNewest(reflector_, [&](const Reflector& current) {
+    GALEN_ASSIGN_OR_RETURN(*response, CallWithFallback(reflector_, [&](const Reflector& current) {
       return current.Judge(*request, call.deadline);
     }));
     return absl::OkStatus();
@@ -20,7 +20,7 @@ grpc::ServerUnaryReactor* ReflectionServiceImpl::Critique(grpc::CallbackServerCo
                                                           const v1::CritiqueRequest* request,
                                                           v1::CritiqueResponse* response) {
   return rpc::RunUnary(context, executor_, [=, this](const rpc::Call& call) -> absl::Status {
-    GALEN_ASSIGN_OR_RETURN(*response, AskNewest(reflector_, [&](const Reflector& current) {
+    GALEN_ASSIGN_OR_RETURN(*response, CallWithFallback(reflector_, [&](const Reflector& current) {
       return current.Critique(*request, call.deadline);
     }));
     return absl::OkStatus();
@@ -31,7 +31,7 @@ grpc::ServerUnaryReactor* ReflectionServiceImpl::Investigate(grpc::CallbackServe
                                                              const v1::InvestigateRequest* request,
                                                              v1::InvestigateResponse* response) {
   return rpc::RunUnary(context, executor_, [=, this](const rpc::Call& call) -> absl::Status {
-    GALEN_ASSIGN_OR_RETURN(*response, AskNewest(reflector_, [&](const Reflector& current) {
+    GALEN_ASSIGN_OR_RETURN(*response, CallWithFallback(reflector_, [&](const Reflector& current) {
       return current.Investigate(*request, call.deadline);
     }));
     return absl::OkStatus();

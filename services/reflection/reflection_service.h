@@ -3,8 +3,8 @@
 
 #include <utility>
 
-#include "common/base/current.h"
 #include "common/base/executor.h"
+#include "common/base/hot_swap.h"
 #include "galen/reflection/v1/reflection.grpc.pb.h"
 #include "services/reflection/reflector.h"
 
@@ -14,7 +14,7 @@ namespace galen::reflection {
 class ReflectionServiceImpl final : public v1::ReflectionService::CallbackService {
  public:
   // Each call is answered by what is current when it begins. `executor` must outlive the service.
-  ReflectionServiceImpl(Current<Reflector> reflector, Executor& executor)
+  ReflectionServiceImpl(HotSwap<Reflector> reflector, Executor& executor)
       : reflector_(std::move(reflector)), executor_(executor) {}
   grpc::ServerUnaryReactor* Judge(grpc::CallbackServerContext* context,
                                   const v1::JudgeRequest* request,
@@ -27,7 +27,7 @@ class ReflectionServiceImpl final : public v1::ReflectionService::CallbackServic
                                         v1::InvestigateResponse* response) override;
 
  private:
-  const Current<Reflector> reflector_;
+  const HotSwap<Reflector> reflector_;
   Executor& executor_;
 };
 

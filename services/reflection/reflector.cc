@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "common/base/lent_evidence.h"
+#include "common/base/borrowed_evidence.h"
 #include "common/base/status_macros.h"
 #include "galen/reasoner/v1/reasoner.pb.h"
 
@@ -79,7 +79,7 @@ absl::StatusOr<v1::JudgeResponse> Reflector::Judge(const v1::JudgeRequest& reque
     GALEN_RETURN_IF_ERROR(FindLeaf(knowledge_, name).status());
   }
   const std::set<absl::string_view> ids = EvidenceIds(request.evidence());
-  LentEvidence<reasoner::v1::JudgeQuestion> question(request.evidence());
+  BorrowedEvidence<reasoner::v1::JudgeQuestion> question(request.evidence());
   *question->mutable_incident() = request.incident();
   *question->mutable_spending() = request.spending();
   *question->mutable_labels() = request.labels();
@@ -113,7 +113,7 @@ absl::StatusOr<v1::JudgeResponse> Reflector::Judge(const v1::JudgeRequest& reque
 
 absl::StatusOr<v1::CritiqueResponse> Reflector::Critique(const v1::CritiqueRequest& request,
                                                          absl::Time deadline) const {
-  LentEvidence<reasoner::v1::CritiqueQuestion> question(request.evidence());
+  BorrowedEvidence<reasoner::v1::CritiqueQuestion> question(request.evidence());
   *question->mutable_incident() = request.incident();
   *question->mutable_spending() = request.spending();
   *question->mutable_judged() = request.judged();
@@ -148,7 +148,7 @@ absl::StatusOr<v1::CritiqueResponse> Reflector::Critique(const v1::CritiqueReque
 
 absl::StatusOr<v1::InvestigateResponse> Reflector::Investigate(
     const v1::InvestigateRequest& request, absl::Time deadline) const {
-  LentEvidence<reasoner::v1::InvestigateQuestion> question(request.evidence());
+  BorrowedEvidence<reasoner::v1::InvestigateQuestion> question(request.evidence());
   *question->mutable_incident() = request.incident();
   *question->mutable_judged() = request.judged();
   *question->mutable_transcript() = request.transcript();

@@ -14,7 +14,7 @@
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/host/commands.h"
-#include "common/logs/reader.h"
+#include "common/log_analysis/scan/reader.h"
 #include "common/reasoner/llm/lines.h"
 #include "services/summarization/log_path.h"
 
@@ -172,8 +172,8 @@ bool Artefacts::Each(const Artefact& artefact, const OnLine& on_line) const {
     }
     return true;
   }
-  absl::StatusOr<std::unique_ptr<logs::LogReader>> reader =
-      logs::LogReader::Open(artefact.path, {});
+  absl::StatusOr<std::unique_ptr<log_scan::LogReader>> reader =
+      log_scan::LogReader::Open(artefact.path, {});
   if (!reader.ok() || (*reader)->real_path() != artefact.path) return false;
   std::string rest;
   for (;;) {

@@ -4,7 +4,7 @@
 
 namespace galen::summarization {
 
-LocalSummarizationClient::LocalSummarizationClient(Current<Summarizer> summarizer,
+LocalSummarizationClient::LocalSummarizationClient(HotSwap<Summarizer> summarizer,
                                                    Executor& executor)
     : summarizer_(std::move(summarizer)), executor_(executor) {}
 
@@ -13,7 +13,7 @@ void LocalSummarizationClient::Summarize(const v1::SummarizeRequest& request, ab
   clients::CallLocally<v1::SummarizeResponse>(
       executor_, "/galen.summarization.v1.SummarizationService/Summarize",
       [this, request, deadline] {
-        return AskNewest(summarizer_, [&](const Summarizer& current) {
+        return CallWithFallback(summarizer_, [&](const Summarizer& current) {
           return current.Summarize(request, deadline);
         });
       },
@@ -25,7 +25,7 @@ void LocalSummarizationClient::Look(clients::Shared<v1::LookRequest> request, ab
   clients::CallLocally<v1::LookResponse>(
       executor_, "/galen.summarization.v1.SummarizationService/Look",
       [this, request = std::move(request), deadline] {
-        return AskNewest(summarizer_, [&](const Summarizer& current) {
+        return CallWithFallback(summarizer_, [&](const Summarizer& current) {
           return current.Look(*request, deadline);
         });
       },

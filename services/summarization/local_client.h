@@ -1,8 +1,8 @@
 #ifndef SERVICES_SUMMARIZATION_LOCAL_CLIENT_H_
 #define SERVICES_SUMMARIZATION_LOCAL_CLIENT_H_
 
-#include "common/base/current.h"
 #include "common/base/executor.h"
+#include "common/base/hot_swap.h"
 #include "common/clients/clients.h"
 #include "services/summarization/summarizer.h"
 
@@ -13,14 +13,14 @@ class LocalSummarizationClient final : public clients::SummarizationClient {
  public:
   // Each call is answered by what is current when it begins. `executor` must outlive the client and
   // every call in flight.
-  LocalSummarizationClient(Current<Summarizer> summarizer, Executor& executor);
+  LocalSummarizationClient(HotSwap<Summarizer> summarizer, Executor& executor);
   void Summarize(const v1::SummarizeRequest& request, absl::Time deadline,
                  clients::Done<v1::SummarizeResponse> done) override;
   void Look(clients::Shared<v1::LookRequest> request, absl::Time deadline,
             clients::Done<v1::LookResponse> done) override;
 
  private:
-  const Current<Summarizer> summarizer_;
+  const HotSwap<Summarizer> summarizer_;
   Executor& executor_;
 };
 

@@ -18,8 +18,8 @@
 #include "common/base/re2_piece.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
-#include "common/logs/line_text.h"
-#include "common/logs/timestamp.h"
+#include "common/log_analysis/scan/line_text.h"
+#include "common/log_analysis/scan/timestamp.h"
 #include "common/reasoner/llm/lines.h"
 #include "services/summarization/artefacts.h"
 #include "services/summarization/telling.h"
@@ -96,12 +96,12 @@ class Library {
     shown.set_line(number);
     shown.set_node(artefact.node);
     std::string text =
-        line.size() > most ? logs::Excerpt(line, match_end, most) : CleanText(line, most);
+        line.size() > most ? log_scan::Excerpt(line, match_end, most) : CleanText(line, most);
     std::replace(text.begin(), text.end(), '\n', ' ');
     std::replace(text.begin(), text.end(), '\t', ' ');
     shown.set_quote(std::move(text));
-    if (const auto stamp = logs::FindTimeStamp(line); stamp.has_value()) {
-      if (const auto time = logs::Resolve(*stamp, time_); time.has_value()) {
+    if (const auto stamp = log_scan::FindTimeStamp(line); stamp.has_value()) {
+      if (const auto time = log_scan::Resolve(*stamp, time_); time.has_value()) {
         shown.mutable_time()->set_seconds(absl::ToUnixSeconds(*time));
       }
     }
@@ -227,9 +227,9 @@ class Library {
       read.push_back(&each);
     }
     const auto before = [&](absl::string_view line) -> std::optional<absl::Duration> {
-      const auto stamp = logs::FindTimeStamp(line);
+      const auto stamp = log_scan::FindTimeStamp(line);
       if (!stamp.has_value() || !time_.near.has_value()) return std::nullopt;
-      const auto time = logs::Resolve(*stamp, time_);
+      const auto time = log_scan::Resolve(*stamp, time_);
       if (!time.has_value()) return std::nullopt;
       return *time_.near - *time;
     };
@@ -341,7 +341,7 @@ class Library {
 
   const v1::LookRequest& request_;
   Artefacts shelf_;
-  logs::TimeContext time_;
+  log_scan::TimeContext time_;
 };
 
 }  // namespace

@@ -9,20 +9,20 @@
 #include "absl/flags/usage.h"
 #include "absl/status/statusor.h"
 #include "common/base/clock.h"
-#include "common/base/current.h"
 #include "common/base/executor.h"
+#include "common/base/hot_swap.h"
 #include "common/base/status_macros.h"
 #include "common/knowledge/load.h"
 #include "common/knowledge/reload.h"
-#include "common/log/log.h"
-#include "common/metrics/process.h"
-#include "common/program/program.h"
+#include "common/observability/log/log.h"
+#include "common/observability/metrics/process.h"
+#include "common/phrases/outcome.h"
 #include "common/reasoner/counted_reasoner.h"
 #include "common/reasoner/llm/open_model.h"
-#include "common/rpc/flags/health_flag.h"
-#include "common/rpc/flags/security_flags.h"
 #include "common/rpc/serve.h"
-#include "common/words/outcome.h"
+#include "common/service/flags/health_flag.h"
+#include "common/service/flags/security_flags.h"
+#include "common/service/service_main.h"
 #include "services/summarization/make_summarizer.h"
 #include "services/summarization/summarization_service.h"
 
@@ -62,8 +62,8 @@ absl::Status Serve() {
       const std::unique_ptr<galen::reasoner::llm::OpenedModel> model,
       galen::reasoner::llm::OpenedModel::Open(absl::GetFlag(FLAGS_llm),
                                               absl::GetFlag(FLAGS_llm_cache), directories));
-  GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<const galen::words::OutcomeWords> words,
-                         galen::words::OutcomeWords::Load(directories));
+  GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<const galen::phrases::OutcomeWords> words,
+                         galen::phrases::OutcomeWords::Load(directories));
   const galen::SystemClock clock;
   const auto make = [&](std::shared_ptr<const galen::knowledge::Knowledge> book) {
     return galen::summarization::MakeSummarizer(
@@ -72,7 +72,7 @@ absl::Status Serve() {
   };
   GALEN_ASSIGN_OR_RETURN(std::shared_ptr<const galen::summarization::Summarizer> first,
                          make(knowledge));
-  galen::Current<galen::summarization::Summarizer> summarizer(std::move(first));
+  galen::HotSwap<galen::summarization::Summarizer> summarizer(std::move(first));
   galen::ThreadPool executor(absl::GetFlag(FLAGS_threads), /*max_queued=*/64);
   galen::summarization::SummarizationServiceImpl service(summarizer, executor);
   galen::knowledge::ReloadOptions reload;
@@ -98,7 +98,7 @@ absl::Status Serve() {
   registry.Add(galen::reasoner::ProcessReasonerMetrics());
   galen::reasoner::llm::Register(model.get(), registry);
   GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<galen::metrics::Server> metrics_server,
-                         galen::program::ServeMetrics(registry));
+                         galen::service::ServeMetrics(registry));
   return galen::rpc::ServeUntilSignal(options, {&service});
 }
 
@@ -110,5 +110,5 @@ int main(int argc, char** argv) {
   absl::ParseCommandLine(argc, argv);
   galen::rpc::BlockTerminationSignals();
   galen::rpc::BlockHangup();
-  return galen::program::Run("galen-summarization", &Serve);
+  return galen::service::Run("galen-summarization", &Serve);
 }

@@ -3,34 +3,34 @@
 #include <utility>
 
 #include "common/base/status_macros.h"
-#include "common/logs/scanner.h"
+#include "common/log_analysis/scan/scanner.h"
+#include "common/log_analysis/triage/signatures.h"
 #include "common/reasoner/llm/reasoned.h"
-#include "common/triage/signatures.h"
 
 namespace galen::summarization {
 namespace {
 
 struct Whole {
   Whole(std::shared_ptr<const knowledge::Knowledge> loaded,
-        std::unique_ptr<const logs::Scanner> compiled, const Clock& clock,
+        std::unique_ptr<const log_scan::Scanner> compiled, const Clock& clock,
         Summarizer::Options options, const std::optional<reasoner::llm::Model>& model)
       : book(std::move(loaded)),
         scanner(std::move(compiled)),
         reasoners(*book, model),
         summarizer(*scanner, reasoners.best(), clock, std::move(options)) {}
   const std::shared_ptr<const knowledge::Knowledge> book;
-  const std::unique_ptr<const logs::Scanner> scanner;
+  const std::unique_ptr<const log_scan::Scanner> scanner;
   const reasoner::llm::Reasoners reasoners;
   const Summarizer summarizer;
 };
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<const logs::Scanner>> MakeScanner(
+absl::StatusOr<std::unique_ptr<const log_scan::Scanner>> MakeScanner(
     const knowledge::Knowledge& knowledge, const std::string& cache_directory) {
-  logs::Patterns patterns = knowledge.base().signals();
+  log_scan::Patterns patterns = knowledge.base().signals();
   Survived::AddPatterns(triage::SignaturesOf(knowledge), patterns);
-  return logs::Scanner::Create(std::move(patterns), cache_directory);
+  return log_scan::Scanner::Create(std::move(patterns), cache_directory);
 }
 
 absl::StatusOr<std::shared_ptr<const Summarizer>> MakeSummarizer(
@@ -38,7 +38,7 @@ absl::StatusOr<std::shared_ptr<const Summarizer>> MakeSummarizer(
     const Clock& clock, Summarizer::Options options,
     const std::optional<reasoner::llm::Model>& model) {
   options.survived = std::make_shared<const Survived>(triage::SignaturesOf(*knowledge));
-  GALEN_ASSIGN_OR_RETURN(std::unique_ptr<const logs::Scanner> scanner,
+  GALEN_ASSIGN_OR_RETURN(std::unique_ptr<const log_scan::Scanner> scanner,
                          MakeScanner(*knowledge, cache_directory));
   auto whole = std::make_shared<const Whole>(std::move(knowledge), std::move(scanner), clock,
                                              std::move(options), model);

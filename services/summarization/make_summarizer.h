@@ -13,7 +13,7 @@
 namespace galen::summarization {
 
 // The compiled signals of `knowledge`, and what Survived goes by. The error is Scanner::Create()'s.
-absl::StatusOr<std::unique_ptr<const logs::Scanner>> MakeScanner(
+absl::StatusOr<std::unique_ptr<const log_scan::Scanner>> MakeScanner(
     const knowledge::Knowledge& knowledge, const std::string& cache_directory);
 
 // A summarizer together with what it refers to: the compiled signals of `knowledge`, the built-in

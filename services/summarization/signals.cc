@@ -65,7 +65,7 @@ galen::v1::Where WhereOf(const Source& source, const knowledge::v1::SignalPatter
   return galen::v1::JOB_LOG;
 }
 
-Signal MakeSignal(const knowledge::v1::SignalPattern& pattern, const logs::Hit& hit,
+Signal MakeSignal(const knowledge::v1::SignalPattern& pattern, const log_scan::Hit& hit,
                   const Source& source) {
   Signal signal;
   signal.set_id(absl::StrCat("signal/", pattern.id(), "@", source.name));

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "common/logs/scanner.h"
+#include "common/log_analysis/scan/scanner.h"
 #include "galen/knowledge/v1/knowledge.pb.h"
 #include "galen/v1/evidence.pb.h"
 #include "galen/v1/incident.pb.h"
@@ -25,7 +25,7 @@ struct Source {
 };
 
 // What `hit` of `pattern` says, in the form of evidence.proto. Pure.
-galen::v1::Signal MakeSignal(const knowledge::v1::SignalPattern& pattern, const logs::Hit& hit,
+galen::v1::Signal MakeSignal(const knowledge::v1::SignalPattern& pattern, const log_scan::Hit& hit,
                              const Source& source);
 
 // Where a text of that kind counts as read: the kind when it is told, otherwise where the pattern

@@ -9,7 +9,7 @@ grpc::ServerUnaryReactor* SummarizationServiceImpl::Summarize(grpc::CallbackServ
                                                               const v1::SummarizeRequest* request,
                                                               v1::SummarizeResponse* response) {
   return rpc::RunUnary(context, executor_, [=, this](const rpc::Call& call) -> absl::Status {
-    GALEN_ASSIGN_OR_RETURN(*response, AskNewest(summarizer_, [&](const Summarizer& current) {
+    GALEN_ASSIGN_OR_RETURN(*response, CallWithFallback(summarizer_, [&](const Summarizer& current) {
       return current.Summarize(*request, call.deadline);
     }));
     return absl::OkStatus();
@@ -20,7 +20,7 @@ grpc::ServerUnaryReactor* SummarizationServiceImpl::Look(grpc::CallbackServerCon
                                                          const v1::LookRequest* request,
                                                          v1::LookResponse* response) {
   return rpc::RunUnary(context, executor_, [=, this](const rpc::Call& call) -> absl::Status {
-    GALEN_ASSIGN_OR_RETURN(*response, AskNewest(summarizer_, [&](const Summarizer& current) {
+    GALEN_ASSIGN_OR_RETURN(*response, CallWithFallback(summarizer_, [&](const Summarizer& current) {
       return current.Look(*request, call.deadline);
     }));
     return absl::OkStatus();

@@ -3,8 +3,8 @@
 
 #include <utility>
 
-#include "common/base/current.h"
 #include "common/base/executor.h"
+#include "common/base/hot_swap.h"
 #include "galen/summarization/v1/summarization.grpc.pb.h"
 #include "services/summarization/summarizer.h"
 
@@ -14,7 +14,7 @@ namespace galen::summarization {
 class SummarizationServiceImpl final : public v1::SummarizationService::CallbackService {
  public:
   // Each call is answered by what is current when it begins. `executor` must outlive the service.
-  SummarizationServiceImpl(Current<Summarizer> summarizer, Executor& executor)
+  SummarizationServiceImpl(HotSwap<Summarizer> summarizer, Executor& executor)
       : summarizer_(std::move(summarizer)), executor_(executor) {}
 
   grpc::ServerUnaryReactor* Summarize(grpc::CallbackServerContext* context,
@@ -25,7 +25,7 @@ class SummarizationServiceImpl final : public v1::SummarizationService::Callback
                                  v1::LookResponse* response) override;
 
  private:
-  const Current<Summarizer> summarizer_;
+  const HotSwap<Summarizer> summarizer_;
   Executor& executor_;
 };
 

@@ -12,10 +12,10 @@
 #include "common/base/proto_time.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
-#include "common/logs/entities.h"
-#include "common/logs/line_facts.h"
-#include "common/logs/reader.h"
-#include "common/words/outcome.h"
+#include "common/log_analysis/scan/entities.h"
+#include "common/log_analysis/scan/line_facts.h"
+#include "common/log_analysis/scan/reader.h"
+#include "common/phrases/outcome.h"
 #include "services/summarization/log_path.h"
 #include "services/summarization/look.h"
 #include "services/summarization/signals.h"
@@ -59,8 +59,8 @@ absl::Status Validate(const v1::SummarizeRequest& request) {
 }
 
 // What tells the year of a log that states none.
-logs::TimeContext TimeContextOf(const Incident& incident) {
-  logs::TimeContext context;
+log_scan::TimeContext TimeContextOf(const Incident& incident) {
+  log_scan::TimeContext context;
   if (incident.has_start_time()) {
     context.near = ToTime(incident.start_time());
   } else if (incident.has_end_time()) {
@@ -75,17 +75,18 @@ std::string Counted(std::int64_t count, absl::string_view one, absl::string_view
   return absl::StrCat(count, " ", count == 1 ? one : many);
 }
 
-logs::Mention MentionAt(absl::string_view text, std::size_t end, const words::OutcomeWords& words) {
-  logs::Mention mention;
-  mention.name = std::string(words::NameAt(text, end));
-  switch (words::OutcomeOf(text, end, words)) {
-    case words::Outcome::kWorks:
+log_scan::Mention MentionAt(absl::string_view text, std::size_t end,
+                            const phrases::OutcomeWords& words) {
+  log_scan::Mention mention;
+  mention.name = std::string(phrases::NameAt(text, end));
+  switch (phrases::OutcomeOf(text, end, words)) {
+    case phrases::Outcome::kWorks:
       mention.outcome = knowledge::v1::WORKS;
       break;
-    case words::Outcome::kFails:
+    case phrases::Outcome::kFails:
       mention.outcome = knowledge::v1::FAILS;
       break;
-    case words::Outcome::kUnknown:
+    case phrases::Outcome::kUnknown:
       break;
   }
   return mention;
@@ -94,7 +95,7 @@ logs::Mention MentionAt(absl::string_view text, std::size_t end, const words::Ou
 // One summary in the making.
 class Reading {
  public:
-  Reading(const logs::Scanner& scanner, const Clock& clock, const Incident& incident,
+  Reading(const log_scan::Scanner& scanner, const Clock& clock, const Incident& incident,
           std::string bundle, std::vector<std::string> nodes, absl::Time read_until,
           const Summarizer::Options& options)
       : scanner_(scanner),
@@ -113,18 +114,18 @@ class Reading {
     source.name = std::string(name);
     source.description = true;
     entities_.Add(text, source.name, 1);
-    logs::LogScan::Options options;
-    options.kind = logs::TextKind::kDescription;
+    log_scan::LogScan::Options options;
+    options.kind = log_scan::TextKind::kDescription;
     options.time = time_;
     if (words_ != nullptr) {
       options.mention = [this](absl::string_view said, std::size_t end) {
         return MentionAt(said, end, *words_);
       };
     }
-    logs::LogScan scan(scanner_, options);
+    log_scan::LogScan scan(scanner_, options);
     // Whole lines are read with those around them.
     scan.Feed(absl::StrCat(text, "\n"));
-    logs::ScanResult result = scan.Finish();
+    log_scan::ScanResult result = scan.Finish();
     result.bytes = static_cast<std::int64_t>(text.size());
     Take(result, source);
   }
@@ -132,13 +133,13 @@ class Reading {
   absl::Status ReadLog(const LogSource& log, absl::Span<const std::string> roots) {
     const Source source = SourceOf(log);
     if (!log.content().empty()) {
-      logs::LogScan scan(scanner_, {logs::TextKind::kLog, time_});
+      log_scan::LogScan scan(scanner_, {log_scan::TextKind::kLog, time_});
       scan.Feed(log.content());
       Take(scan.Finish(), source);
       return absl::OkStatus();
     }
     GALEN_ASSIGN_OR_RETURN(const std::string path, ResolveLog(log.path(), bundle_, roots));
-    absl::StatusOr<std::unique_ptr<logs::LogReader>> reader = Open(path);
+    absl::StatusOr<std::unique_ptr<log_scan::LogReader>> reader = Open(path);
     if (!reader.ok()) return CannotOpen(log, source, reader.status());
     ReadFile(**reader, source);
     return absl::OkStatus();
@@ -164,7 +165,7 @@ class Reading {
 
   // What came with an answer of the customer, in a bundle of its own. What cannot be read any more
   // costs the answer its logs, not the diagnosis its summary.
-  absl::Status ReadTold(const v1::Told& told, absl::Span<const std::string> roots,
+  absl::Status ReadTold(const v1::SuppliedEvidence& told, absl::Span<const std::string> roots,
                         std::size_t max_signals) {
     const Incident& evidence = told.evidence();
     prefix_ = absl::StrCat(told.source(), "/");
@@ -214,7 +215,7 @@ class Reading {
   void ReadCapture(const Capture& capture) {
     const absl::StatusOr<std::string> path = ResolveLog(capture.log.path(), bundle_, {});
     if (!path.ok()) return;
-    const absl::StatusOr<std::unique_ptr<logs::LogReader>> reader = Open(*path);
+    const absl::StatusOr<std::unique_ptr<log_scan::LogReader>> reader = Open(*path);
     if (!reader.ok()) return;
     Source source = SourceOf(capture.log);
     source.name = absl::StrCat(prefix_, CleanText(capture.name, 128), " of ",
@@ -239,9 +240,9 @@ class Reading {
   }
 
   // `path` is resolved. PERMISSION_DENIED when it was changed since to lead elsewhere.
-  static absl::StatusOr<std::unique_ptr<logs::LogReader>> Open(const std::string& path) {
-    GALEN_ASSIGN_OR_RETURN(std::unique_ptr<logs::LogReader> reader,
-                           logs::LogReader::Open(path, {}));
+  static absl::StatusOr<std::unique_ptr<log_scan::LogReader>> Open(const std::string& path) {
+    GALEN_ASSIGN_OR_RETURN(std::unique_ptr<log_scan::LogReader> reader,
+                           log_scan::LogReader::Open(path, {}));
     if (reader->real_path() != path) {
       return absl::PermissionDeniedError(absl::StrCat(path, ": leads elsewhere now"));
     }
@@ -267,8 +268,8 @@ class Reading {
     return absl::OkStatus();
   }
 
-  void ReadFile(logs::LogReader& reader, const Source& source) {
-    logs::LogScan scan(scanner_, {logs::TextKind::kLog, time_});
+  void ReadFile(log_scan::LogReader& reader, const Source& source) {
+    log_scan::LogScan scan(scanner_, {log_scan::TextKind::kLog, time_});
     std::int64_t read = 0;
     for (;;) {
       if (clock_.Now() >= read_until_) {
@@ -296,13 +297,13 @@ class Reading {
     Take(scan.Finish(), source);
   }
 
-  void Take(const logs::ScanResult& result, const Source& source) {
+  void Take(const log_scan::ScanResult& result, const Source& source) {
     summary_.set_lines_read(summary_.lines_read() + result.lines);
     summary_.set_bytes_read(summary_.bytes_read() + result.bytes);
     const bool of_job = !source.description && !source.capture && survived_ != nullptr;
     const std::int64_t survived_to = of_job ? Survived::LastLine(scanner_, result) : 0;
     std::int64_t survived = 0;
-    for (const logs::Hit& hit : result.hits) {
+    for (const log_scan::Hit& hit : result.hits) {
       const knowledge::v1::SignalPattern& pattern =
           scanner_.patterns()[static_cast<int>(hit.pattern)];
       if (Survived::IsOwn(pattern)) continue;
@@ -314,7 +315,7 @@ class Reading {
       if (source.capture && (!BelongsToIncident(hit, source) || IsKnown(hit, source))) continue;
       Signal signal = MakeSignal(pattern, hit, source);
       if (signal.node().empty() && !source.description) {
-        std::string host = logs::FindHost(hit.excerpt);
+        std::string host = log_scan::FindHost(hit.excerpt);
         if (nodes_.contains(host)) signal.set_node(std::move(host));
       }
       // The words themselves were looked through already.
@@ -340,7 +341,7 @@ class Reading {
 
   // Somebody attached or pasted the log of this machine that it stands in. The same message of
   // another machine is another fact.
-  bool IsKnown(const logs::Hit& hit, const Source& source) const {
+  bool IsKnown(const log_scan::Hit& hit, const Source& source) const {
     const std::string& id = scanner_.patterns()[static_cast<int>(hit.pattern)].id();
     return std::any_of(signals_.begin(), signals_.end(), [&](const Signal& each) {
       return each.signal() == id && each.where() != galen::v1::DESCRIPTION &&
@@ -348,7 +349,7 @@ class Reading {
     });
   }
 
-  bool BelongsToIncident(const logs::Hit& hit, const Source& source) const {
+  bool BelongsToIncident(const log_scan::Hit& hit, const Source& source) const {
     constexpr absl::Duration kBefore = absl::Hours(24);
     const auto& where = scanner_.patterns()[static_cast<int>(hit.pattern)].where();
     const auto own =
@@ -358,7 +359,7 @@ class Reading {
            *hit.last_time >= *time_.near - kBefore;
   }
 
-  void NoteOddities(const logs::ScanResult& result, const Source& source) {
+  void NoteOddities(const log_scan::ScanResult& result, const Source& source) {
     if (result.binary_lines > 0) {
       Note(source.name, absl::StrCat(Counted(result.binary_lines, "line holds", "lines hold"),
                                      " binary data (NUL bytes), which was skipped"));
@@ -382,15 +383,15 @@ class Reading {
     summary_.add_notes(absl::StrCat(object, ": ", fact));
   }
 
-  const logs::Scanner& scanner_;
-  const words::OutcomeWords* const words_;  // may be null
-  const Survived* const survived_;           // may be null
+  const log_scan::Scanner& scanner_;
+  const phrases::OutcomeWords* const words_;  // may be null
+  const Survived* const survived_;            // may be null
   const Clock& clock_;
-  const logs::TimeContext time_;
+  const log_scan::TimeContext time_;
   std::string bundle_;
   std::string prefix_;  // of the names of the logs of an answer
   const absl::Time read_until_;
-  logs::EntityCollector entities_;
+  log_scan::EntityCollector entities_;
   absl::flat_hash_set<std::string> nodes_;
   absl::flat_hash_set<std::string> names_ = {"description"};
   absl::flat_hash_set<std::string> survived_ids_;  // of messages that were left out
@@ -401,7 +402,7 @@ class Reading {
 
 }  // namespace
 
-Summarizer::Summarizer(const logs::Scanner& scanner, const reasoner::Reasoner& reasoner,
+Summarizer::Summarizer(const log_scan::Scanner& scanner, const reasoner::Reasoner& reasoner,
                        const Clock& clock, Options options)
     : scanner_(scanner), reasoner_(reasoner), clock_(clock), options_(std::move(options)) {}
 
@@ -431,7 +432,7 @@ absl::StatusOr<v1::SummarizeResponse> Summarizer::Summarize(const v1::SummarizeR
     reading.Trim(options_.max_signals);
   }
   reading.ReadCaptures(captured, options_.max_signals);
-  for (const v1::Told& told : request.told()) {
+  for (const v1::SuppliedEvidence& told : request.supplied()) {
     GALEN_RETURN_IF_ERROR(reading.ReadTold(told, options_.roots, options_.max_signals));
   }
 

@@ -8,9 +8,9 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/base/clock.h"
-#include "common/logs/scanner.h"
+#include "common/log_analysis/scan/scanner.h"
+#include "common/phrases/outcome.h"
 #include "common/reasoner/reasoner.h"
-#include "common/words/outcome.h"
 #include "galen/summarization/v1/summarization.pb.h"
 #include "services/summarization/survived.h"
 
@@ -27,15 +27,15 @@ class Summarizer {
     // The strongest signals of a summary; what was left out is noted.
     std::size_t max_signals = 4000;
     // What outcomes that people tell are understood by; null: none are.
-    std::shared_ptr<const words::OutcomeWords> words;
+    std::shared_ptr<const phrases::OutcomeWords> words;
     // Tells messages of failures that a program survived, which say nothing of what is wrong; null:
     // all are told. The scanner has its patterns.
     std::shared_ptr<const Survived> survived;
   };
 
   // All must outlive the summarizer.
-  Summarizer(const logs::Scanner& scanner, const reasoner::Reasoner& reasoner, const Clock& clock,
-             Options options);
+  Summarizer(const log_scan::Scanner& scanner, const reasoner::Reasoner& reasoner,
+             const Clock& clock, Options options);
 
   // INVALID_ARGUMENT there is nothing to read, or a log cannot be named so; NOT_FOUND a log that
   // does not come from a bundle, or the bundle, is not there; PERMISSION_DENIED one lies outside
@@ -49,7 +49,7 @@ class Summarizer {
   absl::StatusOr<v1::LookResponse> Look(const v1::LookRequest& request, absl::Time deadline) const;
 
  private:
-  const logs::Scanner& scanner_;
+  const log_scan::Scanner& scanner_;
   const reasoner::Reasoner& reasoner_;
   const Clock& clock_;
   const Options options_;

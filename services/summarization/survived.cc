@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/re2_piece.h"
-#include "common/triage/first_failures.h"
+#include "common/log_analysis/triage/first_failures.h"
 #include "re2/re2.h"
 #include "re2/set.h"
 
@@ -19,7 +19,7 @@ constexpr absl::string_view kDone = "log.triage/done";
 constexpr absl::string_view kAnew = "log.triage/anew";
 
 void AddPattern(absl::string_view id, const std::vector<std::string>& expressions,
-                logs::Patterns& patterns) {
+                log_scan::Patterns& patterns) {
   if (expressions.empty()) return;
   knowledge::v1::SignalPattern& pattern = *patterns.Add();
   pattern.set_id(std::string(id));
@@ -59,7 +59,7 @@ Survived::Survived(const triage::Signatures& signatures) {
 
 Survived::~Survived() = default;
 
-void Survived::AddPatterns(const triage::Signatures& signatures, logs::Patterns& patterns) {
+void Survived::AddPatterns(const triage::Signatures& signatures, log_scan::Patterns& patterns) {
   std::vector<std::string> done;
   for (const auto& [name, pattern] : signatures) {
     if (absl::StartsWith(name, "done:")) done.push_back(pattern);
@@ -72,10 +72,11 @@ bool Survived::IsOwn(const knowledge::v1::SignalPattern& pattern) {
   return pattern.id() == kDone || pattern.id() == kAnew;
 }
 
-std::int64_t Survived::LastLine(const logs::Scanner& scanner, const logs::ScanResult& result) {
+std::int64_t Survived::LastLine(const log_scan::Scanner& scanner,
+                                const log_scan::ScanResult& result) {
   std::int64_t done = 0;
   std::int64_t anew = 0;  // the first line of that kind
-  for (const logs::Hit& hit : result.hits) {
+  for (const log_scan::Hit& hit : result.hits) {
     const std::string& id = scanner.patterns()[static_cast<int>(hit.pattern)].id();
     if (id == kDone) done = hit.last_line;
     if (id == kAnew) anew = hit.first_line;

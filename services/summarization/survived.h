@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "absl/strings/string_view.h"
-#include "common/logs/scanner.h"
-#include "common/triage/catalogue.h"
+#include "common/log_analysis/scan/scanner.h"
+#include "common/log_analysis/triage/catalogue.h"
 
 namespace galen::summarization {
 
@@ -22,12 +22,13 @@ class Survived {
   Survived& operator=(const Survived&) = delete;
 
   // Adds what the scan of a log has to find for this: patterns of no signal.
-  static void AddPatterns(const triage::Signatures& signatures, logs::Patterns& patterns);
+  static void AddPatterns(const triage::Signatures& signatures, log_scan::Patterns& patterns);
   // The pattern is one of these.
   static bool IsOwn(const knowledge::v1::SignalPattern& pattern);
 
   // The line up to which the program survived what failed; 0 where it did not, or nobody knows.
-  static std::int64_t LastLine(const logs::Scanner& scanner, const logs::ScanResult& result);
+  static std::int64_t LastLine(const log_scan::Scanner& scanner,
+                               const log_scan::ScanResult& result);
 
   // The line tells of a failure that ends a program unless it is made good.
   bool TellsOfAFailure(absl::string_view line) const;

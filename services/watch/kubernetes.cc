@@ -7,16 +7,16 @@
 
 #include "absl/flags/flag.h"
 #include "absl/strings/str_cat.h"
-#include "common/actions/action_book.h"
-#include "common/actions/node_actions.h"
 #include "common/base/status_macros.h"
 #include "common/kube/client.h"
 #include "common/kube/config.h"
-#include "common/log/log.h"
+#include "common/observability/log/log.h"
+#include "common/remediation/approval_store.h"
+#include "common/remediation/node_actions.h"
 #include "common/store/seal.h"
-#include "services/watch/cluster/node_repairs.h"
-#include "services/watch/cluster/node_reporter.h"
-#include "services/watch/cluster/node_rules.h"
+#include "services/watch/kubernetes/node_repairs.h"
+#include "services/watch/kubernetes/node_reporter.h"
+#include "services/watch/kubernetes/node_rules.h"
 
 ABSL_FLAG(
     bool, kubernetes, false,
@@ -56,9 +56,9 @@ absl::StatusOr<kube::Options> ClusterOptions() {
 
 class Reporter final : public Kubernetes {
  public:
-  Reporter(std::unique_ptr<kube::Client> client, store::Store& store, cluster::NodeRules rules,
-           actions::NodeActions known, const Clock& clock,
-           const cluster::NodeReporter::Options& options, std::optional<store::Seal> seal)
+  Reporter(std::unique_ptr<kube::Client> client, store::Store& store, kubernetes::NodeRules rules,
+           remediation::NodeActions known, const Clock& clock,
+           const kubernetes::NodeReporter::Options& options, std::optional<store::Seal> seal)
       : client_(std::move(client)),
         seal_(std::move(seal)),
         sealed_(seal_ ? store::SealRecords(store.records(), *seal_,
@@ -69,7 +69,7 @@ class Reporter final : public Kubernetes {
         book_(sealed_ == nullptr ? store.records() : *sealed_, known),
         reporter_(*client_, store, std::move(rules), clock, options, &Tell) {
     if (known.actions.empty()) return;
-    repairs_.emplace(*client_, book_, std::move(known), clock, cluster::NodeRepairs::Options(),
+    repairs_.emplace(*client_, book_, std::move(known), clock, kubernetes::NodeRepairs::Options(),
                      &Tell);
   }
 
@@ -79,9 +79,9 @@ class Reporter final : public Kubernetes {
   const std::unique_ptr<kube::Client> client_;
   const std::optional<store::Seal> seal_;
   const std::unique_ptr<store::Records> sealed_;  // null: there is no seal
-  actions::ActionBook book_;
-  cluster::NodeReporter reporter_;
-  std::optional<cluster::NodeRepairs> repairs_;
+  remediation::ApprovalStore book_;
+  kubernetes::NodeReporter reporter_;
+  std::optional<kubernetes::NodeRepairs> repairs_;
 };
 
 }  // namespace
@@ -90,7 +90,7 @@ absl::StatusOr<std::unique_ptr<Kubernetes>> Kubernetes::Open(
     store::Store& store, const Clock& clock, const std::vector<std::string>& knowledge,
     const std::string& own) {
   if (!absl::GetFlag(FLAGS_kubernetes)) return nullptr;
-  cluster::NodeReporter::Options options;
+  kubernetes::NodeReporter::Options options;
   options.hold = absl::GetFlag(FLAGS_kubernetes_hold);
   options.own = own;
   if (options.hold <= absl::ZeroDuration()) {
@@ -98,9 +98,10 @@ absl::StatusOr<std::unique_ptr<Kubernetes>> Kubernetes::Open(
   }
   GALEN_ASSIGN_OR_RETURN(const kube::Options cluster_options, ClusterOptions());
   GALEN_ASSIGN_OR_RETURN(std::unique_ptr<kube::Client> client, kube::Client::Make(cluster_options));
-  GALEN_ASSIGN_OR_RETURN(cluster::NodeRules rules, cluster::LoadNodeRules(knowledge));
-  GALEN_ASSIGN_OR_RETURN(actions::NodeActions known,
-                         actions::LoadNodeActions(knowledge, absl::GetFlag(FLAGS_node_actions)));
+  GALEN_ASSIGN_OR_RETURN(kubernetes::NodeRules rules, kubernetes::LoadNodeRules(knowledge));
+  GALEN_ASSIGN_OR_RETURN(
+      remediation::NodeActions known,
+      remediation::LoadNodeActions(knowledge, absl::GetFlag(FLAGS_node_actions)));
   GALEN_ASSIGN_OR_RETURN(
       std::optional<store::Seal> seal,
       store::OpenSeal(absl::GetFlag(FLAGS_store_seal), store.IsShared(),

@@ -12,26 +12,26 @@
 #include "absl/flags/usage.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/clock.h"
-#include "common/base/current.h"
+#include "common/base/hot_swap.h"
 #include "common/base/status_macros.h"
 #include "common/base/steady.h"
 #include "common/clients/grpc_clients.h"
 #include "common/knowledge/load.h"
 #include "common/knowledge/reload.h"
-#include "common/log/log.h"
-#include "common/metrics/process.h"
-#include "common/program/program.h"
+#include "common/observability/log/log.h"
+#include "common/observability/metrics/process.h"
 #include "common/rpc/channel.h"
-#include "common/rpc/flags/health_flag.h"
-#include "common/rpc/flags/security_flags.h"
 #include "common/rpc/replicas/replicas.h"
 #include "common/rpc/serve.h"
 #include "common/rpc/status.h"
 #include "common/security/claims/claim.h"
+#include "common/service/flags/health_flag.h"
+#include "common/service/flags/security_flags.h"
+#include "common/service/service_main.h"
 #include "common/store/store.h"
 #include "galen/v1/diagnosis_service.grpc.pb.h"
-#include "services/watch/desk.h"
-#include "services/watch/early_flags.h"
+#include "services/watch/early_warning_flags.h"
+#include "services/watch/health_event_intake.h"
 #include "services/watch/kubernetes.h"
 #include "services/watch/node_follower.h"
 #include "services/watch/watch_service.h"
@@ -103,27 +103,27 @@ absl::Status Serve() {
     return diagnosis.name();
   };
   const SystemClock clock;
-  Current<knowledge::Knowledge> book(*knowledge);
-  HealthDesk::Options options;
+  HotSwap<knowledge::Knowledge> book(*knowledge);
+  HealthEventIntake::Options options;
   options.owner = Owner();
   options.parent = absl::GetFlag(FLAGS_parent);
   options.on_problem = tell;
-  HealthDesk desk(**store, book, clock, open, options);
+  HealthEventIntake intake(**store, book, clock, open, options);
   std::unique_ptr<clients::ExecutionClient> nodes;
   std::unique_ptr<NodeFollower> follower;
   if (const std::string execution = absl::GetFlag(FLAGS_execution); !execution.empty()) {
     GALEN_ASSIGN_OR_RETURN(auto to_execution, rpc::Replicas::Connect(execution, **security,
                                                                      {security::Role::kExecution}));
     nodes = clients::MakeGrpcExecutionClient(std::move(to_execution));
-    follower = std::make_unique<NodeFollower>(*nodes, desk, tell);
+    follower = std::make_unique<NodeFollower>(*nodes, intake, tell);
   }
   GALEN_ASSIGN_OR_RETURN(
       const std::unique_ptr<Kubernetes> kubernetes,
       Kubernetes::Open(**store, clock, *directories, absl::GetFlag(FLAGS_parent)));
-  GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<early::EarlyWarning> early,
+  GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<early_warning::EarlyWarning> early,
                          OpenEarlyWarning(**store, clock, *directories, **knowledge, options.owner,
                                           absl::GetFlag(FLAGS_parent), open));
-  WatchServiceImpl service(desk);
+  WatchServiceImpl service(intake);
   knowledge::Reloader reloader(
       {.directories = *directories,
        .cache_directory = knowledge::DefaultCacheDirectory(),
@@ -136,9 +136,9 @@ absl::Status Serve() {
       **knowledge);
   reloader.Start();
   metrics::Registry registry;
-  registry.Add(desk.metrics());
+  registry.Add(intake.metrics());
   if (early != nullptr) registry.Add(early->metrics());
-  const auto metrics_server = program::ServeMetrics(registry);
+  const auto metrics_server = service::ServeMetrics(registry);
   if (!metrics_server.ok()) return metrics_server.status();
   return rpc::ServeUntilSignal({.address = absl::GetFlag(FLAGS_listen),
                                 .security = security->get(),
@@ -156,5 +156,5 @@ int main(int argc, char** argv) {
   absl::ParseCommandLine(argc, argv);
   galen::rpc::BlockTerminationSignals();
   galen::rpc::BlockHangup();
-  return galen::program::Run("galen-watch", &galen::watch::Serve);
+  return galen::service::Run("galen-watch", &galen::watch::Serve);
 }

@@ -15,10 +15,10 @@ constexpr absl::Duration kLongestPause = absl::Seconds(10);
 
 }  // namespace
 
-NodeFollower::NodeFollower(clients::ExecutionClient& execution, HealthDesk& desk,
+NodeFollower::NodeFollower(clients::ExecutionClient& execution, HealthEventIntake& intake,
                            std::function<void(const absl::Status&)> on_problem)
     : execution_(execution),
-      desk_(desk),
+      intake_(intake),
       on_problem_(std::move(on_problem)),
       thread_([this] { Loop(); }) {}
 
@@ -36,7 +36,7 @@ void NodeFollower::Begin(const std::shared_ptr<Call>& call) {
   // The callbacks do not refer to the follower: the intake outlives it.
   clients::Cancel cancel = execution_.WatchNodes(
       execution::v1::WatchNodesRequest(),
-      [&desk = desk_, tell = on_problem_, call](execution::v1::NodeEvent noticed) {
+      [&intake = intake_, tell = on_problem_, call](execution::v1::NodeEvent noticed) {
         {
           const std::lock_guard<std::mutex> lock(call->mu);
           call->heard = true;
@@ -49,7 +49,7 @@ void NodeFollower::Begin(const std::shared_ptr<Call>& call) {
         *event.mutable_finding() = std::move(*noticed.mutable_finding());
         *event.mutable_noticed_at() = noticed.noticed_at();
         event.set_source("galen-node");
-        desk.Report(std::move(request), [tell](const absl::StatusOr<std::int64_t>& position) {
+        intake.Report(std::move(request), [tell](const absl::StatusOr<std::int64_t>& position) {
           if (!position.ok()) tell(position.status());
         });
       },

@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 #include "common/clients/clients.h"
-#include "services/watch/desk.h"
+#include "services/watch/health_event_intake.h"
 
 namespace galen::watch {
 
@@ -18,9 +18,9 @@ namespace galen::watch {
 // executors' own checks, but are not reported.
 class NodeFollower {
  public:
-  // `execution` and `desk` must outlive the follower. `on_problem` gets the reason for lost
+  // `execution` and `intake` must outlive the follower. `on_problem` gets the reason for lost
   // contact, once each time; from several threads.
-  NodeFollower(clients::ExecutionClient& execution, HealthDesk& desk,
+  NodeFollower(clients::ExecutionClient& execution, HealthEventIntake& intake,
                std::function<void(const absl::Status& problem)> on_problem);
   ~NodeFollower();
   NodeFollower(const NodeFollower&) = delete;
@@ -40,7 +40,7 @@ class NodeFollower {
   void Begin(const std::shared_ptr<Call>& call);
 
   clients::ExecutionClient& execution_;
-  HealthDesk& desk_;
+  HealthEventIntake& intake_;
   const std::function<void(const absl::Status&)> on_problem_;
   std::mutex mu_;
   std::condition_variable ended_;

@@ -9,7 +9,7 @@ grpc::ServerUnaryReactor* WatchServiceImpl::ReportHealth(grpc::CallbackServerCon
                                                          v1::ReportHealthResponse* response) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   // The health intake answers from its own thread, once the events are on disk.
-  desk_.Report(*request, [reactor, response](const absl::StatusOr<std::int64_t>& position) {
+  intake_.Report(*request, [reactor, response](const absl::StatusOr<std::int64_t>& position) {
     if (position.ok()) response->set_position(*position);
     reactor->Finish(rpc::ToGrpcStatus(position.status()));
   });

@@ -10,12 +10,12 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "absl/types/span.h"
-#include "common/advisor/context.h"
-#include "common/advisor/known_mismatches.h"
-#include "common/advisor/signature.h"
-#include "common/advisor/signs.h"
 #include "galen/advisor/v1/advisor.pb.h"
 #include "services/advisor/convert.h"
+#include "services/advisor/learning/context.h"
+#include "services/advisor/learning/known_mismatches.h"
+#include "services/advisor/learning/signature.h"
+#include "services/advisor/learning/signs.h"
 #include "tests/fuzz/fuzzer.h"
 
 namespace galen::fuzz {

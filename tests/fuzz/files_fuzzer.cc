@@ -15,7 +15,7 @@
 #include "common/host/archive.h"
 #include "common/host/bundle.h"
 #include "common/host/host.h"
-#include "common/logs/reader.h"
+#include "common/log_analysis/scan/reader.h"
 #include "tests/fuzz/fuzzer.h"
 
 namespace galen::fuzz {
@@ -62,7 +62,7 @@ void Archive(absl::string_view text) {
 }
 
 void Log(absl::string_view text) {
-  const auto reader = logs::LogReader::Open(ThePlace().File(text), {.max_bytes = 1 << 20});
+  const auto reader = log_scan::LogReader::Open(ThePlace().File(text), {.max_bytes = 1 << 20});
   if (!reader.ok()) return;
   while (true) {
     const auto chunk = (*reader)->Next();

@@ -23,7 +23,7 @@
 #include "services/gateway/api/field_filter.h"
 #include "services/gateway/api/routes.h"
 #include "services/gateway/api/transcode.h"
-#include "services/gateway/http/front.h"
+#include "services/gateway/http/router.h"
 #include "services/gateway/http/server.h"
 #include "services/gateway/mcp/message.h"
 #include "services/gateway/mcp/tools.h"
@@ -62,14 +62,14 @@ class Mirror final : public http::Handler {
 
 int ServerPort() {
   static auto* const mirror = new Mirror;
-  static auto* const front = new http::Front(*mirror);
+  static auto* const router = new http::Router(*mirror);
   static auto* const server = [] {
     http::ServerOptions options;
     options.address = "127.0.0.1:0";
     options.threads = 1;
     options.max_header_bytes = 512;
     options.max_body_bytes = 512;
-    return http::Server::Start(options, *front).value().release();
+    return http::Server::Start(options, *router).value().release();
   }();
   return server->port();
 }

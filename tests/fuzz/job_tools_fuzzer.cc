@@ -9,7 +9,7 @@
 #include "services/node/checks/job/limits.h"
 #include "services/node/checks/job/nccl_env.h"
 #include "services/node/checks/job/versions.h"
-#include "services/node/checks/job_tree.h"
+#include "services/node/checks/job_process_tree.h"
 #include "services/node/checks/rdma/hca_list.h"
 #include "tests/fuzz/fuzzer.h"
 
@@ -76,7 +76,7 @@ void ProcessStatus(absl::string_view text) { Use(node::ParseProcessStatus(text))
 // its members.
 void ProcessTable(absl::string_view text) {
   const std::vector<node::ProcessEntry> table = node::ParseProcessTable(text);
-  const node::JobTree tree(table, {17}, {"slurmstepd", "containerd-shim"});
+  const node::JobProcessTree tree(table, {17}, {"slurmstepd", "containerd-shim"});
   const std::vector<std::int64_t> members = tree.Members();
   for (const node::ProcessEntry& process : table) {
     const bool member = std::binary_search(members.begin(), members.end(), process.pid);

@@ -1,9 +1,9 @@
 #include <string>
 #include <vector>
 
-#include "common/collectives/flight_record.h"
-#include "common/collectives/pickle.h"
-#include "common/triage/process_end.h"
+#include "common/log_analysis/triage/process_end.h"
+#include "common/profile/hangs/flight_record.h"
+#include "common/profile/hangs/pickle.h"
 #include "services/node/checks/log/checkpoint.h"
 #include "services/node/checks/log/job_data.h"
 #include "services/node/checks/log/known_issues.h"
@@ -57,8 +57,8 @@ std::vector<Parser> All() {
       {"nccl_log", NcclLog},
       {"sacct", Sacct},
       {"memory", Memory},
-      {"pickle", [](absl::string_view text) { Use(collectives::Pickle::Parse(text)); }},
-      {"flight_record", [](absl::string_view text) { Use(collectives::ParseFlightRecord(text)); }},
+      {"pickle", [](absl::string_view text) { Use(hangs::Pickle::Parse(text)); }},
+      {"flight_record", [](absl::string_view text) { Use(hangs::ParseFlightRecord(text)); }},
       {"apt_history", [](absl::string_view text) { Use(node::ParseAptHistory(text)); }},
       {"nccl_topology", [](absl::string_view text) { Use(node::ParseNcclTopology(text)); }},
       {"safetensors", [](absl::string_view text) { Use(node::ParseSafetensors(text)); }},

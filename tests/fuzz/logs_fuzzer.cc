@@ -2,45 +2,45 @@
 #include <string>
 #include <vector>
 
-#include "common/logs/entities.h"
-#include "common/logs/line_facts.h"
-#include "common/logs/line_text.h"
-#include "common/logs/scanner.h"
-#include "common/logs/timestamp.h"
+#include "common/log_analysis/scan/entities.h"
+#include "common/log_analysis/scan/line_facts.h"
+#include "common/log_analysis/scan/line_text.h"
+#include "common/log_analysis/scan/scanner.h"
+#include "common/log_analysis/scan/timestamp.h"
 #include "tests/fuzz/fuzzer.h"
 
 namespace galen::fuzz {
 namespace {
 
 void Stamp(absl::string_view text) {
-  const auto stamp = logs::FindTimeStamp(text);
+  const auto stamp = log_scan::FindTimeStamp(text);
   if (!stamp.has_value()) return;
-  Use(logs::Resolve(*stamp, {}));
-  Use(logs::Resolve(*stamp, {.near = absl::FromUnixSeconds(1'715'000'000)}));
+  Use(log_scan::Resolve(*stamp, {}));
+  Use(log_scan::Resolve(*stamp, {.near = absl::FromUnixSeconds(1'715'000'000)}));
 }
 
 void Facts(absl::string_view text) {
-  Use(logs::FindRank(text));
-  Use(logs::FindHost(text));
-  Use(logs::IsBinary(text));
-  Use(logs::Excerpt(text, text.size() / 2, 64));
+  Use(log_scan::FindRank(text));
+  Use(log_scan::FindHost(text));
+  Use(log_scan::IsBinary(text));
+  Use(log_scan::Excerpt(text, text.size() / 2, 64));
 }
 
 void Normal(absl::string_view text) {
   std::string block(text);
-  Use(logs::Normalize(block.data(), block.size(), text.size() % 2 == 0, text.size() % 3 == 0));
+  Use(log_scan::Normalize(block.data(), block.size(), text.size() % 2 == 0, text.size() % 3 == 0));
 }
 
 void Entities(absl::string_view text) {
   const std::vector<std::string> nodes = {"node-1", "gpu-0042.cluster.example"};
-  logs::EntityCollector collector(nodes);
+  log_scan::EntityCollector collector(nodes);
   collector.Add(text, "a.log", 1);
   Use(std::move(collector).Take());
 }
 
-const logs::Scanner& SomePatterns() {
-  static const std::unique_ptr<const logs::Scanner> scanner = [] {
-    logs::Patterns patterns;
+const log_scan::Scanner& SomePatterns() {
+  static const std::unique_ptr<const log_scan::Scanner> scanner = [] {
+    log_scan::Patterns patterns;
     for (const char* const pattern :
          {"NCCL WARN .{0,80}", "Xid \\(PCI:[0-9a-f:.]+\\): \\d+", "[Oo]ut of memory", "^Traceback",
           "timed? ?out$", "rank\\s*\\d+"}) {
@@ -48,20 +48,20 @@ const logs::Scanner& SomePatterns() {
       signal.set_id(pattern);
       signal.set_pattern(pattern);
     }
-    return std::move(logs::Scanner::Create(std::move(patterns), "").value());
+    return std::move(log_scan::Scanner::Create(std::move(patterns), "").value());
   }();
   return *scanner;
 }
 
 // The result does not depend on how the text is cut.
 void Scan(absl::string_view text) {
-  logs::LogScan whole(SomePatterns(), {.block_bytes = 64 + logs::LogScan::kOverlap});
+  log_scan::LogScan whole(SomePatterns(), {.block_bytes = 64 + log_scan::LogScan::kOverlap});
   whole.Feed(text);
-  const logs::ScanResult expected = whole.Finish();
-  logs::LogScan cut(SomePatterns(), {.block_bytes = 64 + logs::LogScan::kOverlap});
+  const log_scan::ScanResult expected = whole.Finish();
+  log_scan::LogScan cut(SomePatterns(), {.block_bytes = 64 + log_scan::LogScan::kOverlap});
   cut.Feed(text.substr(0, text.size() / 2));
   cut.Feed(text.substr(text.size() / 2));
-  const logs::ScanResult result = cut.Finish();
+  const log_scan::ScanResult result = cut.Finish();
   if (result.lines != expected.lines || result.hits.size() != expected.hits.size()) {
     __builtin_trap();
   }

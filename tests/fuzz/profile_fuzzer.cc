@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/collectives/nccl_ras.h"
 #include "common/perfmodel/model_shape.h"
 #include "common/profile/analyse.h"
 #include "common/profile/families.h"
+#include "common/profile/hangs/nccl_ras.h"
 #include "common/profile/json_stream.h"
 #include "common/profile/picture.h"
 #include "common/profile/ranks.h"
@@ -78,8 +78,8 @@ void Json(absl::string_view text) {
 }
 
 void Ras(absl::string_view text) {
-  Use(collectives::LooksLikeRas(text));
-  const auto report = collectives::ParseRas(text);
+  Use(hangs::LooksLikeRas(text));
+  const auto report = hangs::ParseRas(text);
   if (!report.ok()) return;
   Use(report->Sentences());
   Use(report->Suspects());

@@ -3,40 +3,42 @@
 #include <string>
 #include <vector>
 
-#include "common/retrieval/append_log.h"
-#include "common/retrieval/checksum.h"
-#include "common/retrieval/search.h"
-#include "common/retrieval/segment_builder.h"
+#include "common/incident_history/append_log.h"
+#include "common/incident_history/checksum.h"
+#include "common/incident_history/search.h"
+#include "common/incident_history/segment_builder.h"
 #include "tests/fuzz/fuzzer.h"
 
 namespace galen::fuzz {
 namespace {
 
-using retrieval::format::Header;
+using incident_history::format::Header;
 
-void Ask(const std::shared_ptr<const retrieval::Segment>& segment) {
-  const retrieval::View view({segment}, {}, 0);
-  const retrieval::HashedEmbedder embedder;
-  Use(retrieval::Search(view, embedder, "the link of rank 7 went down"));
-  Use(retrieval::Search(view, embedder, "link", {.dense = {.exact = true, .without = "L.1"}}));
+void Ask(const std::shared_ptr<const incident_history::Segment>& segment) {
+  const incident_history::View view({segment}, {}, 0);
+  const incident_history::HashedEmbedder embedder;
+  Use(incident_history::Search(view, embedder, "the link of rank 7 went down"));
+  Use(incident_history::Search(view, embedder, "link",
+                               {.dense = {.exact = true, .without = "L.1"}}));
   Use(view.Contains("2"));
   Use(segment->VerifyChecksums());
-  const auto builder = retrieval::SegmentBuilder::ToMemory(embedder.name(), embedder.dimensions());
+  const auto builder =
+      incident_history::SegmentBuilder::ToMemory(embedder.name(), embedder.dimensions());
   Use(builder->AddAll(*segment, embedder));
 }
 
 // The file as it comes: mostly the header, which a checksum guards.
 void Segment(absl::string_view text) {
-  const auto segment = retrieval::Segment::FromBytes(text, "fuzz");
+  const auto segment = incident_history::Segment::FromBytes(text, "fuzz");
   if (segment.ok()) Ask(*segment);
 }
 
 // A segment with a graph, to damage.
 const std::string& Good() {
   static const std::string kGood = [] {
-    const retrieval::HashedEmbedder embedder;
+    const incident_history::HashedEmbedder embedder;
     const auto builder =
-        retrieval::SegmentBuilder::ToMemory(embedder.name(), embedder.dimensions());
+        incident_history::SegmentBuilder::ToMemory(embedder.name(), embedder.dimensions());
     for (int i = 0; i < 12; ++i) {
       const std::string number = std::to_string(i);
       Use(builder->Add({.id = number,
@@ -63,15 +65,15 @@ void Damage(absl::string_view text) {
   }
   Header header;
   std::memcpy(&header, bytes.data(), sizeof(header));
-  header.header_crc =
-      retrieval::Crc32c({reinterpret_cast<const char*>(&header), offsetof(Header, header_crc)});
+  header.header_crc = incident_history::Crc32c(
+      {reinterpret_cast<const char*>(&header), offsetof(Header, header_crc)});
   std::memcpy(bytes.data(), &header, sizeof(header));
   Segment(bytes);
 }
 
 void Log(absl::string_view text) {
-  std::vector<retrieval::Recent> recent;
-  Use(retrieval::ReadLog(text, "fuzz", [&](retrieval::Recent one) {
+  std::vector<incident_history::Recent> recent;
+  Use(incident_history::ReadLog(text, "fuzz", [&](incident_history::Recent one) {
     recent.push_back(std::move(one));
     return absl::OkStatus();
   }));
@@ -79,8 +81,8 @@ void Log(absl::string_view text) {
 
 // What stands in a record, without the checksum in front of it.
 void Record(absl::string_view text) {
-  const auto recent = retrieval::DecodeRecent(text);
-  if (recent.ok()) Use(retrieval::EncodeRecent(*recent));
+  const auto recent = incident_history::DecodeRecent(text);
+  if (recent.ok()) Use(incident_history::EncodeRecent(*recent));
 }
 
 }  // namespace

@@ -6,11 +6,11 @@
 #include "absl/strings/str_cat.h"
 #include "common/knowledge/knowledge.h"
 #include "common/knowledge/load.h"
-#include "common/triage/job_triage.h"
-#include "common/triage/process_end.h"
-#include "common/triage/signatures.h"
-#include "common/triage/step_line.h"
-#include "common/triage/writer.h"
+#include "common/log_analysis/triage/job_triage.h"
+#include "common/log_analysis/triage/process_end.h"
+#include "common/log_analysis/triage/signatures.h"
+#include "common/log_analysis/triage/step_line.h"
+#include "common/log_analysis/triage/writer.h"
 #include "tests/fuzz/fuzzer.h"
 
 namespace galen::fuzz {

@@ -11,7 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "common/base/text.h"
 #include "services/gateway/webhooks/endpoints.h"
-#include "services/gateway/webhooks/reading.h"
+#include "services/gateway/webhooks/payload_parser.h"
 #include "services/gateway/webhooks/sender.h"
 #include "services/gateway/webhooks/signature.h"
 #include "tests/fuzz/fuzzer.h"
@@ -66,7 +66,7 @@ void CheckText(const std::string& text, std::size_t most) {
 }
 
 // What the orchestrator takes, whatever was sent.
-void CheckReading(const absl::StatusOr<Reading>& reading) {
+void CheckReading(const absl::StatusOr<ParsedDelivery>& reading) {
   if (!reading.ok()) {
     Require(reading.status().code() == absl::StatusCode::kInvalidArgument);
     return;
@@ -130,7 +130,7 @@ void Body(absl::string_view text) {
     endpoint.name = name;
     endpoint.sender = &sender;
     endpoint.tenant = "acme";
-    CheckReading(ReadDelivery(endpoint, request));
+    CheckReading(ParseDelivery(endpoint, request));
   }
 }
 
@@ -138,7 +138,7 @@ void Item(absl::string_view text) {
   const auto item = Document::FromJson(text);
   if (!item.ok()) return;
   for (const Endpoint& endpoint : Endpoints()) {
-    if (endpoint.sender->poll.has_value()) CheckReading(ReadItem(endpoint, *item));
+    if (endpoint.sender->poll.has_value()) CheckReading(ParsePolledItem(endpoint, *item));
   }
 }
 
@@ -180,7 +180,7 @@ void SenderFile(absl::string_view text) {
   Endpoint endpoint;
   endpoint.sender = &*sender;
   endpoint.tenant = "acme";
-  Use(ReadDelivery(endpoint, RequestOf("x\n{\"id\": 1, \"a\": [1, {\"b\": \"c\"}]}")));
+  Use(ParseDelivery(endpoint, RequestOf("x\n{\"id\": 1, \"a\": [1, {\"b\": \"c\"}]}")));
 }
 
 void SiteFile(absl::string_view text) {

@@ -5,10 +5,10 @@
 #include "common/host/commands.h"
 #include "common/host/incident_yaml.h"
 #include "common/host/manifest.h"
-#include "common/host/yaml.h"
 #include "common/knowledge/fields.h"
 #include "common/knowledge/parse.h"
 #include "common/knowledge/yaml_document.h"
+#include "common/yaml/yaml.h"
 #include "tests/fuzz/fuzzer.h"
 
 namespace galen::fuzz {
@@ -39,16 +39,16 @@ void Commands(absl::string_view text) {
 }
 
 void Document(absl::string_view text) {
-  const auto yaml = host::ParseYaml(text, "a.yaml");
+  const auto yaml = ParseYaml(text, "a.yaml");
   if (!yaml.ok()) return;
-  Use(host::YamlTexts(*yaml, "a.yaml", "list"));
-  Use(host::YamlTextMap(*yaml, "a.yaml", "map"));
-  Use(host::YamlInteger(*yaml, "a.yaml", "integer"));
-  Use(host::YamlBool(*yaml, "a.yaml", "bool"));
+  Use(YamlTexts(*yaml, "a.yaml", "list"));
+  Use(YamlTextMap(*yaml, "a.yaml", "map"));
+  Use(YamlInteger(*yaml, "a.yaml", "integer"));
+  Use(YamlBool(*yaml, "a.yaml", "bool"));
 }
 
 void Quote(absl::string_view text) {
-  const auto back = host::ParseYaml(host::YamlQuote(text), "quoted");
+  const auto back = ParseYaml(YamlQuote(text), "quoted");
   if (!back.ok()) __builtin_trap();
 }
 

@@ -8,12 +8,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/base/status_macros.h"
-#include "common/host/yaml.h"
+#include "common/yaml/yaml.h"
 
 namespace galen::testing {
 namespace {
-
-using host::Yaml;
 
 // Reads the fields of one entry; a field that it does not know is an error.
 class Entry {
@@ -21,20 +19,20 @@ class Entry {
   Entry(const Yaml& yaml, absl::string_view file) : yaml_(yaml), file_(file) {}
 
   void Text(absl::string_view name, std::string& to) {
-    if (const Yaml* value = Take(name)) Keep(host::YamlText(*value, file_, name), to);
+    if (const Yaml* value = Take(name)) Keep(YamlText(*value, file_, name), to);
   }
   void Flag(absl::string_view name, bool& to) {
-    if (const Yaml* value = Take(name)) Keep(host::YamlBool(*value, file_, name), to);
+    if (const Yaml* value = Take(name)) Keep(YamlBool(*value, file_, name), to);
   }
   void List(absl::string_view name, std::vector<std::string>& to) {
-    if (const Yaml* value = Take(name)) Keep(host::YamlTexts(*value, file_, name), to);
+    if (const Yaml* value = Take(name)) Keep(YamlTexts(*value, file_, name), to);
   }
   void Map(absl::string_view name, std::map<std::string, std::string>& to) {
-    if (const Yaml* value = Take(name)) Keep(host::YamlTextMap(*value, file_, name), to);
+    if (const Yaml* value = Take(name)) Keep(YamlTextMap(*value, file_, name), to);
   }
   absl::Status Finish() {
     if (status_.ok() && taken_ != yaml_.fields.size()) {
-      return host::YamlError(yaml_, file_, "has a field that is not known");
+      return YamlError(yaml_, file_, "has a field that is not known");
     }
     return status_;
   }
@@ -77,7 +75,7 @@ absl::StatusOr<Feed> ReadFeed(const Yaml& yaml, absl::string_view file) {
   const int places = int{!feed.command.empty()} + int{!feed.file.empty()} +
                      int{!feed.tree.empty()} + int{feed.snapshot} + int{feed.is_log};
   if (feed.files.empty() || feed.checks.empty() || places != 1) {
-    return host::YamlError(yaml, file, "needs files, checks and one place to put the files");
+    return YamlError(yaml, file, "needs files, checks and one place to put the files");
   }
   return feed;
 }
@@ -90,7 +88,7 @@ absl::StatusOr<Exception> ReadException(const Yaml& yaml, absl::string_view file
   entry.Text("why", exception.why);
   GALEN_RETURN_IF_ERROR(entry.Finish());
   if (exception.path.empty() || exception.verdict.empty() || exception.why.empty()) {
-    return host::YamlError(yaml, file, "needs path, verdict and why");
+    return YamlError(yaml, file, "needs path, verdict and why");
   }
   return exception;
 }
@@ -102,7 +100,7 @@ absl::StatusOr<Unread> ReadUnread(const Yaml& yaml, absl::string_view file) {
   entry.Text("why", unread.why);
   GALEN_RETURN_IF_ERROR(entry.Finish());
   if (unread.files.empty() || unread.why.empty()) {
-    return host::YamlError(yaml, file, "needs files and why");
+    return YamlError(yaml, file, "needs files and why");
   }
   return unread;
 }
@@ -122,7 +120,7 @@ absl::Status ReadList(const Yaml& yaml, absl::string_view name, absl::string_vie
 }  // namespace
 
 absl::StatusOr<FixtureTable> ParseFixtureTable(absl::string_view text, absl::string_view file) {
-  GALEN_ASSIGN_OR_RETURN(const Yaml yaml, host::ParseYaml(text, file));
+  GALEN_ASSIGN_OR_RETURN(const Yaml yaml, ParseYaml(text, file));
   FixtureTable table;
   GALEN_RETURN_IF_ERROR(ReadList(yaml, "feeds", file, ReadFeed, table.feeds));
   GALEN_RETURN_IF_ERROR(ReadList(yaml, "exceptions", file, ReadException, table.exceptions));

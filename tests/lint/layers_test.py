@@ -95,6 +95,8 @@ configure("a service links another", PLANNING, "DEPS", "DEPS galen::services::re
 configure("domain code links gRPC", PLANNING, "DEPS", "DEPS gRPC::grpc++")
 configure("common links a service", "common/knowledge/CMakeLists.txt", "DEPS",
           "DEPS galen::services::planning")
+configure("a lower layer of a group links a higher", "common/log_analysis/scan/CMakeLists.txt", "DEPS",
+          "DEPS galen::common::log_analysis::triage")
 configure("production links a test library", PLANNING, "DEPS", "DEPS galen::tests::testing")
 
 CALL = ("#include <grpcpp/grpcpp.h>\n"

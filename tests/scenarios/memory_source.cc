@@ -27,13 +27,13 @@ absl::Status StillWanted(const Call& call) {
   return absl::OkStatus();
 }
 
-bool Earlier(const series::Sample& sample, std::int64_t time) { return sample.at < time; }
+bool Earlier(const timeseries::Sample& sample, std::int64_t time) { return sample.at < time; }
 
-const series::Sample* LastBefore(const TimeSeries& series, absl::Time at) {
+const timeseries::Sample* LastBefore(const TimeSeries& series, absl::Time at) {
   const auto behind = std::lower_bound(series.samples.begin(), series.samples.end(),
                                        absl::ToUnixMillis(at) + 1, Earlier);
   if (behind == series.samples.begin()) return nullptr;
-  const series::Sample& last = *(behind - 1);
+  const timeseries::Sample& last = *(behind - 1);
   return at - absl::FromUnixMillis(last.at) > kLookBack ? nullptr : &last;
 }
 
@@ -83,7 +83,7 @@ absl::StatusOr<Answer> MemorySource::Over(const std::string& text, absl::Time st
 absl::StatusOr<Answer> MemorySource::Instant(const std::string& query, absl::Time at,
                                              const Call& call) {
   return Over(query, at, at, call, [&](const TimeSeries& series, Answer& into) {
-    if (const series::Sample* const last = LastBefore(series, at))
+    if (const timeseries::Sample* const last = LastBefore(series, at))
       into.series.push_back({series.labels, {*last}});
   });
 }
@@ -91,14 +91,14 @@ absl::StatusOr<Answer> MemorySource::Instant(const std::string& query, absl::Tim
 absl::StatusOr<Answer> MemorySource::RangeOf(const std::string& query,
                                              const telemetry::Range& range, const Call& call) {
   GALEN_RETURN_IF_ERROR(telemetry::CheckRange(range, call.limits));
-  GALEN_ASSIGN_OR_RETURN(const series::Grid grid,
-                         series::MakeGrid(range.start, range.end, range.step));
+  GALEN_ASSIGN_OR_RETURN(const timeseries::Grid grid,
+                         timeseries::MakeGrid(range.start, range.end, range.step));
   GALEN_ASSIGN_OR_RETURN(
       Answer answer,
       Over(query, range.start, range.end, call, [&](const TimeSeries& series, Answer& into) {
         TimeSeries found{series.labels, {}};
         for (std::size_t i = 0; i < grid.size; ++i) {
-          if (const series::Sample* const last = LastBefore(series, grid.At(i)))
+          if (const timeseries::Sample* const last = LastBefore(series, grid.At(i)))
             found.samples.push_back({absl::ToUnixMillis(grid.At(i)), last->value});
         }
         if (!found.samples.empty()) into.series.push_back(std::move(found));

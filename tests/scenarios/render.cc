@@ -94,7 +94,7 @@ class Renderer {
     return labels;
   }
 
-  void Add(Labels labels, std::vector<series::Sample> samples) {
+  void Add(Labels labels, std::vector<timeseries::Sample> samples) {
     if (!samples.empty()) series_.push_back({std::move(labels), std::move(samples)});
   }
 
@@ -153,8 +153,8 @@ class Renderer {
     return static_cast<std::uint64_t>(node) * 64 + static_cast<std::uint64_t>(device);
   }
 
-  std::vector<series::Sample> SamplesOf(int node, const Target& target, const SignalRow& row,
-                                        const Exported& exported, int device) {
+  std::vector<timeseries::Sample> SamplesOf(int node, const Target& target, const SignalRow& row,
+                                            const Exported& exported, int device) {
     Random rng = plan_.rng.Of(row.quantity, Number(node, device) + 1);
     const Levels& levels = amd() ? row.amd : row.nvidia;
     const double own = 1 + row.spread * rng.Normal();
@@ -164,7 +164,7 @@ class Renderer {
           (effect.device < 0 || effect.device == device))
         effects.push_back(&effect);
     }
-    std::vector<series::Sample> samples;
+    std::vector<timeseries::Sample> samples;
     samples.reserve(target.times.size());
     double sum = row.counter ? LifetimeOf(row, levels, node, device, rng) : 0;
     const absl::Time reset = ResetOf(row, node, device);
@@ -248,8 +248,8 @@ class Renderer {
 
   void Scrapes(int node, const Target& target) {
     Random rng = plan_.rng.Of("scrapes", static_cast<std::uint64_t>(node) * 8 + 1);
-    std::vector<series::Sample> up;
-    std::vector<series::Sample> duration;
+    std::vector<timeseries::Sample> up;
+    std::vector<timeseries::Sample> duration;
     for (const absl::Time at : target.times) {
       up.push_back({absl::ToUnixMillis(at), 1});
       duration.push_back({absl::ToUnixMillis(at), 0.1 * (1 + 0.15 * rng.Normal())});
@@ -313,7 +313,7 @@ class Renderer {
           labels["local_rank"] = "0";
         }
         Random rng = plan_.rng.Of(metric, static_cast<std::uint64_t>(node) + 1);
-        std::vector<series::Sample> samples;
+        std::vector<timeseries::Sample> samples;
         std::size_t step = 0;
         for (const absl::Time at : target.times) {
           while (step < job.steps.size() && job.steps[step].end <= at) ++step;

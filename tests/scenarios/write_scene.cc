@@ -61,7 +61,7 @@ absl::Status WriteOpenMetrics(const Scene& scene, const std::string& path) {
                         counter ? "counter" : "unknown", "\n");
     for (const telemetry::TimeSeries* const series : all) {
       const std::string labels = LabelText(series->labels);
-      for (const series::Sample& sample : series->samples) {
+      for (const timeseries::Sample& sample : series->samples) {
         if (sample.value == std::floor(sample.value) && std::abs(sample.value) < 9e15) {
           absl::StrAppend(&text, labels, static_cast<std::int64_t>(sample.value));
         } else {

@@ -3,16 +3,16 @@
 
 #include <gtest/gtest.h>
 
-#include "common/words/outcome.h"
+#include "common/phrases/outcome.h"
 
 namespace galen::testing {
 
 // The words for outcomes in the knowledge of the source tree, loaded once.
-inline const words::OutcomeWords& ShippedOutcomeWords() {
-  static const words::OutcomeWords* const kWords = [] {
-    const auto loaded = words::OutcomeWords::Load({GALEN_SOURCE_DIR "/knowledge"});
+inline const phrases::OutcomeWords& ShippedOutcomeWords() {
+  static const phrases::OutcomeWords* const kWords = [] {
+    const auto loaded = phrases::OutcomeWords::Load({GALEN_SOURCE_DIR "/knowledge"});
     EXPECT_TRUE(loaded.ok() && *loaded != nullptr) << loaded.status();
-    return new words::OutcomeWords(**loaded);
+    return new phrases::OutcomeWords(**loaded);
   }();
   return *kWords;
 }

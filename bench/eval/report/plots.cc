@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "common/plot/svg.h"
+#include "common/svg/svg.h"
 
 namespace galen::eval {
 namespace {
@@ -22,7 +22,7 @@ constexpr double kSquare = 240;
 constexpr int kTicks = 5;
 
 // The page has the style sheet: title, grid, whisker, s0 to s3.
-std::string Finish(plot::Svg& svg, double width, double height, const std::string& title) {
+std::string Finish(svg::Svg& svg, double width, double height, const std::string& title) {
   svg.Text(8, 18, title, "title");
   return svg.Finish(width, height, title, "");
 }
@@ -49,12 +49,12 @@ double Highest(const BarChart& chart) {
   return RoundUp(highest);
 }
 
-void Legend(plot::Svg& svg, const std::vector<Series>& all) {
+void Legend(svg::Svg& svg, const std::vector<Series>& all) {
   double x = kLeft;
   for (std::size_t i = 0; i < all.size(); ++i) {
     svg.Rect(x, 28, 10, 10, SeriesType(i));
     svg.Text(x + 14, 37, all[i].name, "");
-    x += 30 + plot::Svg::WidthOf(all[i].name);
+    x += 30 + svg::Svg::WidthOf(all[i].name);
   }
 }
 
@@ -70,7 +70,7 @@ std::string BarsSvg(const BarChart& chart) {
     const double share = std::isfinite(value) ? std::clamp(value / top, 0.0, 1.0) : 0.0;
     return base - share * (base - kTop);
   };
-  plot::Svg svg;
+  svg::Svg svg;
   Legend(svg, chart.series);
   for (int i = 0; i <= kTicks; ++i) {
     const double value = top * i / kTicks;
@@ -103,7 +103,7 @@ std::string ReliabilitySvg(const std::string& title, const v1::Calibration& cali
   const double base = kTop + kSquare;
   const auto x_of = [](double value) { return kLeft + std::clamp(value, 0.0, 1.0) * kSquare; };
   const auto y_of = [&](double value) { return base - std::clamp(value, 0.0, 1.0) * kSquare; };
-  plot::Svg svg;
+  svg::Svg svg;
   for (int i = 0; i <= kTicks; ++i) {
     const double value = static_cast<double>(i) / kTicks;
     svg.Line(kLeft, y_of(value), kLeft + kSquare, y_of(value), "grid");

@@ -113,11 +113,11 @@ absl::StatusOr<std::unique_ptr<const CaseRunner>> CaseRunner::Create(
     std::optional<reasoner::llm::Model> model) {
   GALEN_ASSIGN_OR_RETURN(std::shared_ptr<const knowledge::Knowledge> knowledge,
                          cli::LoadKnowledge(knowledge_directories));
-  GALEN_ASSIGN_OR_RETURN(std::shared_ptr<const logs::Scanner> scanner,
+  GALEN_ASSIGN_OR_RETURN(std::shared_ptr<const log_scan::Scanner> scanner,
                          cli::CompileScanner(*knowledge));
   GALEN_ASSIGN_OR_RETURN(std::shared_ptr<const intake::Kinds> kinds,
                          intake::Kinds::Compile(knowledge->base()));
-  GALEN_ASSIGN_OR_RETURN(std::shared_ptr<const words::OutcomeWords> words,
+  GALEN_ASSIGN_OR_RETURN(std::shared_ptr<const phrases::OutcomeWords> words,
                          cli::LoadOutcomeWords(knowledge_directories));
   return std::unique_ptr<const CaseRunner>(
       new CaseRunner(knowledge_directories, std::move(knowledge), std::move(scanner),

@@ -11,9 +11,9 @@
 #include "bench/eval/runner/mode.h"
 #include "common/intake/kinds.h"
 #include "common/knowledge/knowledge.h"
-#include "common/logs/scanner.h"
+#include "common/log_analysis/scan/scanner.h"
+#include "common/phrases/outcome.h"
 #include "common/reasoner/llm/asker.h"
-#include "common/words/outcome.h"
 #include "galen/eval/v1/eval.pb.h"
 
 namespace galen::eval {
@@ -41,9 +41,9 @@ class CaseRunner {
  private:
   CaseRunner(std::vector<std::string> directories,
              std::shared_ptr<const knowledge::Knowledge> knowledge,
-             std::shared_ptr<const logs::Scanner> scanner,
+             std::shared_ptr<const log_scan::Scanner> scanner,
              std::shared_ptr<const intake::Kinds> kinds,
-             std::shared_ptr<const words::OutcomeWords> words,
+             std::shared_ptr<const phrases::OutcomeWords> words,
              std::optional<reasoner::llm::Model> model)
       : directories_(std::move(directories)),
         knowledge_(std::move(knowledge)),
@@ -57,9 +57,9 @@ class CaseRunner {
 
   const std::vector<std::string> directories_;
   const std::shared_ptr<const knowledge::Knowledge> knowledge_;
-  const std::shared_ptr<const logs::Scanner> scanner_;
+  const std::shared_ptr<const log_scan::Scanner> scanner_;
   const std::shared_ptr<const intake::Kinds> kinds_;
-  const std::shared_ptr<const words::OutcomeWords> words_;
+  const std::shared_ptr<const phrases::OutcomeWords> words_;
   const std::optional<reasoner::llm::Model> model_;
 };
 

@@ -60,7 +60,7 @@ std::shared_ptr<const knowledge::Knowledge> HistoryFor(
 }  // namespace
 
 CauseAnswerer::CauseAnswerer(std::shared_ptr<const knowledge::Knowledge> knowledge,
-                             const logs::Scanner& scanner,
+                             const log_scan::Scanner& scanner,
                              std::optional<reasoner::llm::Model> model)
     : knowledge_(std::move(knowledge)),
       scanner_(scanner),

@@ -8,7 +8,7 @@
 #include "bench/eval/suite/ablation.h"
 #include "bench/eval/suite/questions.h"
 #include "common/knowledge/knowledge.h"
-#include "common/logs/scanner.h"
+#include "common/log_analysis/scan/scanner.h"
 #include "common/reasoner/builtin_reasoner.h"
 #include "common/reasoner/llm/asker.h"
 #include "common/reasoner/llm/llm_reasoner.h"
@@ -21,15 +21,15 @@ namespace galen::eval {
 class CauseAnswerer {
  public:
   // All must outlive it; `model` may be nothing.
-  CauseAnswerer(std::shared_ptr<const knowledge::Knowledge> knowledge, const logs::Scanner& scanner,
-                std::optional<reasoner::llm::Model> model);
+  CauseAnswerer(std::shared_ptr<const knowledge::Knowledge> knowledge,
+                const log_scan::Scanner& scanner, std::optional<reasoner::llm::Model> model);
 
   // INVALID_ARGUMENT: a choice is no leaf of the taxonomy.
   absl::StatusOr<Answer> Find(const Question& question, const Ablation& ablation) const;
 
  private:
   const std::shared_ptr<const knowledge::Knowledge> knowledge_;
-  const logs::Scanner& scanner_;
+  const log_scan::Scanner& scanner_;
   const std::optional<reasoner::llm::Model> model_;
   const reasoner::BuiltinReasoner rules_;
   // The same without past incidents.

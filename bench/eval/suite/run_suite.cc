@@ -8,7 +8,7 @@
 #include "bench/eval/suite/answer_check.h"
 #include "bench/eval/suite/answer_talk.h"
 #include "common/base/status_macros.h"
-#include "common/words/vocabulary.h"
+#include "common/phrases/vocabulary.h"
 
 namespace galen::eval {
 
@@ -22,7 +22,8 @@ std::vector<Ablation> AllAblations() {
 
 absl::StatusOr<SuiteWords> SuiteWords::Load(std::vector<std::string> directories) {
   directories.insert(directories.begin(), absl::StrCat(SuiteFolder(), "/knowledge"));
-  GALEN_ASSIGN_OR_RETURN(const words::Vocabulary vocabulary, words::Vocabulary::Load(directories));
+  GALEN_ASSIGN_OR_RETURN(const phrases::Vocabulary vocabulary,
+                         phrases::Vocabulary::Load(directories));
   SuiteWords words;
   GALEN_ASSIGN_OR_RETURN(words.talk, talk::TalkWords::From(vocabulary));
   GALEN_ASSIGN_OR_RETURN(words.descriptions, drafts::DescriptionWords::From(vocabulary));
@@ -31,7 +32,7 @@ absl::StatusOr<SuiteWords> SuiteWords::Load(std::vector<std::string> directories
 
 absl::StatusOr<SuiteResult> RunSuite(
     std::vector<Question> questions, const std::shared_ptr<const knowledge::Knowledge>& knowledge,
-    const logs::Scanner& scanner, const SuiteWords& words,
+    const log_scan::Scanner& scanner, const SuiteWords& words,
     std::optional<reasoner::llm::Model> model,
     const std::function<void(std::size_t done, std::size_t all)>& on_done) {
   SuiteResult result;

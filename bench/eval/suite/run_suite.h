@@ -13,7 +13,7 @@
 #include "bench/eval/suite/questions.h"
 #include "bench/eval/suite/talk/talk_words.h"
 #include "common/knowledge/knowledge.h"
-#include "common/logs/scanner.h"
+#include "common/log_analysis/scan/scanner.h"
 #include "common/reasoner/llm/asker.h"
 
 namespace galen::eval {
@@ -35,7 +35,7 @@ struct SuiteWords {
   drafts::DescriptionWords descriptions;
 
   // The lists of the suite, with what the talk/ of these directories adds to them. Errors as for
-  // words::Vocabulary::Load().
+  // phrases::Vocabulary::Load().
   static absl::StatusOr<SuiteWords> Load(std::vector<std::string> directories);
 };
 
@@ -47,7 +47,7 @@ std::vector<Ablation> AllAblations();
 // taxonomy does not have.
 absl::StatusOr<SuiteResult> RunSuite(
     std::vector<Question> questions, const std::shared_ptr<const knowledge::Knowledge>& knowledge,
-    const logs::Scanner& scanner, const SuiteWords& words,
+    const log_scan::Scanner& scanner, const SuiteWords& words,
     std::optional<reasoner::llm::Model> model,
     const std::function<void(std::size_t done, std::size_t all)>& on_done);
 

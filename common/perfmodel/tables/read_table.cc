@@ -13,14 +13,12 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "common/base/status_macros.h"
-#include "common/host/knowledge_file.h"
-#include "common/host/yaml.h"
 #include "common/perfmodel/calibrate.h"
+#include "common/yaml/knowledge_file.h"
+#include "common/yaml/yaml.h"
 
 namespace galen::perfmodel {
 namespace {
-
-using host::Yaml;
 
 constexpr absl::string_view kFields[] = {
     "id",       "gpu",       "gpus_per_node", "nics",  "fabric",     "memory_gb_s",    "host_gb_s",
@@ -40,33 +38,32 @@ class Entry {
  public:
   Entry(const Yaml& map, absl::string_view file) : map_(map), file_(file) {}
 
-  absl::Status Wrong(absl::string_view what) const { return host::YamlError(map_, file_, what); }
+  absl::Status Wrong(absl::string_view what) const { return YamlError(map_, file_, what); }
   bool Has(absl::string_view name) const { return map_.Find(name) != nullptr; }
   // "" if it is missing.
   absl::StatusOr<std::string> Text(absl::string_view name) const {
     const Yaml* value = map_.Find(name);
     if (value == nullptr) return "";
-    return host::YamlText(*value, file_, name);
+    return YamlText(*value, file_, name);
   }
   // 0 if it is missing; else positive.
   absl::StatusOr<double> Number(absl::string_view name) const {
     const Yaml* value = map_.Find(name);
     if (value == nullptr) return 0.0;
-    GALEN_ASSIGN_OR_RETURN(const std::string text, host::YamlText(*value, file_, name));
+    GALEN_ASSIGN_OR_RETURN(const std::string text, YamlText(*value, file_, name));
     double number = 0;
     if (!absl::SimpleAtod(text, &number) || !std::isfinite(number) || number < 1e-12 ||
         number > 1e24) {
-      return host::YamlError(*value, file_,
-                             absl::StrCat(name, ": ", text, " is no positive number"));
+      return YamlError(*value, file_, absl::StrCat(name, ": ", text, " is no positive number"));
     }
     return number;
   }
   absl::StatusOr<std::int64_t> Count(absl::string_view name, std::int64_t otherwise) const {
     const Yaml* value = map_.Find(name);
     if (value == nullptr) return otherwise;
-    GALEN_ASSIGN_OR_RETURN(const std::int64_t count, host::YamlInteger(*value, file_, name));
+    GALEN_ASSIGN_OR_RETURN(const std::int64_t count, YamlInteger(*value, file_, name));
     if (count < 1 || count > (std::int64_t{1} << 24)) {
-      return host::YamlError(*value, file_, absl::StrCat(name, ": is a number from 1 to 16777216"));
+      return YamlError(*value, file_, absl::StrCat(name, ": is a number from 1 to 16777216"));
     }
     return count;
   }
@@ -158,7 +155,7 @@ absl::Status ReadStep(const Entry& entry, Measurement& one) {
 
 absl::StatusOr<Measurement> ReadMeasurement(const Yaml& map, absl::string_view file,
                                             FactsOf facts) {
-  GALEN_RETURN_IF_ERROR(host::YamlFields(map, file, kFields));
+  GALEN_RETURN_IF_ERROR(YamlFields(map, file, kFields));
   const Entry entry(map, file);
   Measurement one;
   GALEN_ASSIGN_OR_RETURN(one.id, entry.Text("id"));
@@ -166,7 +163,7 @@ absl::StatusOr<Measurement> ReadMeasurement(const Yaml& map, absl::string_view f
   if (one.id.empty()) return entry.Wrong("needs id");
   GALEN_RETURN_IF_ERROR(ReadMachine(entry, facts, one.machine));
   if (const Yaml* held = map.Find("held_out"); held != nullptr) {
-    GALEN_ASSIGN_OR_RETURN(one.held_out, host::YamlBool(*held, file, "held_out"));
+    GALEN_ASSIGN_OR_RETURN(one.held_out, YamlBool(*held, file, "held_out"));
   }
   const int kinds = (entry.Has("resource") ? 1 : 0) + (entry.Has("collective") ? 1 : 0) +
                     (entry.Has("shape") ? 1 : 0);
@@ -194,17 +191,16 @@ absl::StatusOr<Measurement> ReadMeasurement(const Yaml& map, absl::string_view f
 
 absl::Status Add(absl::string_view text, absl::string_view file, FactsOf facts,
                  std::vector<Measurement>& all) {
-  GALEN_ASSIGN_OR_RETURN(const Yaml document, host::ParseYaml(text, file));
+  GALEN_ASSIGN_OR_RETURN(const Yaml document, ParseYaml(text, file));
   if (document.kind == Yaml::Kind::kNull) return absl::OkStatus();
   const Yaml* list = document.Find("measurements");
   if (document.kind != Yaml::Kind::kMap || list == nullptr || document.fields.size() != 1 ||
       list->kind != Yaml::Kind::kList) {
-    return host::YamlError(document, file, "is not a list `measurements:`");
+    return YamlError(document, file, "is not a list `measurements:`");
   }
   for (const Yaml& item : list->items) {
     if (all.size() >= kMostMeasurements) {
-      return host::YamlError(item, file,
-                             absl::StrCat("more than ", kMostMeasurements, " measurements"));
+      return YamlError(item, file, absl::StrCat("more than ", kMostMeasurements, " measurements"));
     }
     GALEN_ASSIGN_OR_RETURN(Measurement one, ReadMeasurement(item, file, facts));
     one.place = absl::StrCat(file, ":", item.line);
@@ -229,8 +225,8 @@ absl::StatusOr<double> ParseNics(absl::string_view text) {
 
 absl::StatusOr<JobOnMachine> ReadJobFile(absl::string_view text, absl::string_view file,
                                          FactsOf facts) {
-  GALEN_ASSIGN_OR_RETURN(const Yaml document, host::ParseYaml(text, file));
-  GALEN_RETURN_IF_ERROR(host::YamlFields(document, file, kJobFields));
+  GALEN_ASSIGN_OR_RETURN(const Yaml document, ParseYaml(text, file));
+  GALEN_RETURN_IF_ERROR(YamlFields(document, file, kJobFields));
   const Entry entry(document, file);
   JobOnMachine read;
   GALEN_RETURN_IF_ERROR(ReadMachine(entry, facts, read.machine));
@@ -271,10 +267,10 @@ absl::StatusOr<std::vector<Measurement>> ReadTable(absl::string_view text, absl:
 
 absl::StatusOr<std::vector<Measurement>> LoadTables(const std::vector<std::string>& directories,
                                                     FactsOf facts) {
-  GALEN_ASSIGN_OR_RETURN(const std::vector<host::KnowledgeFile> files,
-                         host::KnowledgeFolder(directories, "perfmodel"));
+  GALEN_ASSIGN_OR_RETURN(const std::vector<KnowledgeFile> files,
+                         KnowledgeFolder(directories, "perfmodel"));
   std::vector<Measurement> all;
-  for (const host::KnowledgeFile& file : files) {
+  for (const KnowledgeFile& file : files) {
     GALEN_RETURN_IF_ERROR(Add(file.text, file.path, facts, all));
   }
   GALEN_RETURN_IF_ERROR(UniqueIds(all));

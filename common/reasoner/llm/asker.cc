@@ -8,10 +8,10 @@
 #include "absl/time/clock.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/llm/usage/usage.h"
 #include "common/reasoner/llm/fallback.h"
 #include "common/reasoner/llm/prompt.h"
 #include "common/reasoner/llm/section.h"
-#include "common/spending/spending.h"
 
 namespace galen::reasoner::llm {
 namespace {
@@ -35,9 +35,9 @@ constexpr std::int64_t kSeed = 20260101;
 std::int64_t EstimateInput(const ChatRequest& request) {
   std::int64_t tokens = 0;
   for (const galen::llm::Message& message : request.messages) {
-    tokens += spending::EstimateTokens(message.content);
+    tokens += usage::EstimateTokens(message.content);
     for (const galen::llm::ToolUse& use : message.tool_uses) {
-      tokens += spending::EstimateTokens(use.arguments);
+      tokens += usage::EstimateTokens(use.arguments);
     }
   }
   return tokens;
@@ -67,8 +67,8 @@ void AddTokens(const knowledge::Knowledge& knowledge, std::int64_t input, std::i
                Reasoned& reasoned) {
   reasoned.set_input_tokens(reasoned.input_tokens() + std::max<std::int64_t>(input, 0));
   reasoned.set_output_tokens(reasoned.output_tokens() + std::max<std::int64_t>(output, 0));
-  reasoned.set_cost_nanos(spending::CostNanos(knowledge.base(), reasoned.model(),
-                                              reasoned.input_tokens(), reasoned.output_tokens()));
+  reasoned.set_cost_nanos(usage::CostNanos(knowledge.base(), reasoned.model(),
+                                           reasoned.input_tokens(), reasoned.output_tokens()));
 }
 
 void Account(const knowledge::Knowledge& knowledge, const ChatRequest& request,
@@ -77,9 +77,9 @@ void Account(const knowledge::Knowledge& knowledge, const ChatRequest& request,
   std::int64_t output = answer.usage.completion_tokens;
   if (!answer.usage.reported) {
     input = EstimateInput(request);
-    output = spending::EstimateTokens(answer.text);
+    output = usage::EstimateTokens(answer.text);
     for (const galen::llm::ToolUse& use : answer.tool_uses) {
-      output += spending::EstimateTokens(use.arguments);
+      output += usage::EstimateTokens(use.arguments);
     }
     reasoned.set_estimated(true);
   }
@@ -234,13 +234,13 @@ Reasoned Asker::Ask(const Question& question, Take take, absl::Time deadline) co
 
   galen::v1::Spending spent = question.spending;
   const auto refuse = [&] {
-    return spending::Refuse(knowledge_, spent,
-                            {.question = question.name,
-                             .model = settings.model,
-                             .input_tokens = EstimateInput(request),
-                             .output_tokens = request.max_tokens});
+    return usage::Refuse(knowledge_, spent,
+                         {.question = question.name,
+                          .model = settings.model,
+                          .input_tokens = EstimateInput(request),
+                          .output_tokens = request.max_tokens});
   };
-  if (const spending::Refusal refusal = refuse(); refusal.fallback != Reasoned::NONE) {
+  if (const usage::Refusal refusal = refuse(); refusal.fallback != Reasoned::NONE) {
     FallBack(reasoned, refusal.fallback, refusal.why);
     return done();
   }
@@ -299,9 +299,9 @@ Reasoned Asker::Ask(const Question& question, Take take, absl::Time deadline) co
          ""});
     Mask(model_.redactor, request);
     spent = question.spending;
-    spending::Add(reasoned, *spent.mutable_diagnosis());
-    spending::Add(reasoned, *spent.mutable_tenant_today());
-    if (const spending::Refusal refusal = refuse(); refusal.fallback != Reasoned::NONE) {
+    usage::Add(reasoned, *spent.mutable_diagnosis());
+    usage::Add(reasoned, *spent.mutable_tenant_today());
+    if (const usage::Refusal refusal = refuse(); refusal.fallback != Reasoned::NONE) {
       FallBack(reasoned, Reasoned::BAD_ANSWER,
                absl::StrCat(taken.message(), "; not asked again: ", refusal.why));
       return done();

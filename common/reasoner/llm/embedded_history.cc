@@ -9,19 +9,19 @@
 #include "absl/time/clock.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/incident_history/dense.h"
+#include "common/incident_history/segment_builder.h"
+#include "common/llm/usage/usage.h"
 #include "common/reasoner/llm/fallback.h"
 #include "common/reasoner/llm/prompt.h"
 #include "common/reasoner/retrieve.h"
-#include "common/retrieval/dense.h"
-#include "common/retrieval/segment_builder.h"
-#include "common/spending/spending.h"
 
 namespace galen::reasoner::llm {
 namespace {
 
 using galen::v1::Reasoned;
-using retrieval::Hit;
-using retrieval::Vector;
+using incident_history::Hit;
+using incident_history::Vector;
 
 // Of a text, what is embedded: many models read 512 tokens, and of logs a token has about three
 // bytes.
@@ -30,11 +30,11 @@ constexpr std::size_t kMostBytes = 1'500;
 constexpr std::size_t kBatch = 16;
 // Of the time until the caller's deadline, what a model may take: the rest is for the caller.
 constexpr double kEmbeddingShareOfTime = 0.5;
-// A retrieval::Embedder's name has at most 63 bytes.
+// A incident_history::Embedder's name has at most 63 bytes.
 constexpr std::size_t kMostName = 40;
 
 // The vector of a question that was embedded already.
-class Given final : public retrieval::Embedder {
+class Given final : public incident_history::Embedder {
  public:
   Given(std::string name, std::size_t dimensions, Vector vector)
       : name_(std::move(name)), dimensions_(dimensions), vector_(std::move(vector)) {}
@@ -43,7 +43,7 @@ class Given final : public retrieval::Embedder {
   absl::StatusOr<Vector> EmbedDocument(absl::string_view) const override {
     return absl::UnimplementedError("holds the vector of one question");
   }
-  absl::StatusOr<Vector> EmbedQuery(absl::string_view, retrieval::Rarity) const override {
+  absl::StatusOr<Vector> EmbedQuery(absl::string_view, incident_history::Rarity) const override {
     return vector_;
   }
 
@@ -64,7 +64,7 @@ std::string Embeddable(absl::string_view text) { return CleanText(text, kMostByt
 
 }  // namespace
 
-double LikenessOf(double cosine, const std::vector<retrieval::Scored>& cosines,
+double LikenessOf(double cosine, const std::vector<incident_history::Scored>& cosines,
                   std::size_t documents) {
   const std::size_t tenth = documents / 10;
   const double usual =
@@ -100,7 +100,7 @@ void EmbeddedHistory::Run() {
 }
 
 absl::Status EmbeddedHistory::Make() {
-  std::vector<retrieval::Document> documents;
+  std::vector<incident_history::Document> documents;
   std::vector<Vector> vectors;
   std::vector<std::string> texts;     // of the next request
   std::vector<std::size_t> wait_for;  // their places in `vectors`
@@ -132,19 +132,20 @@ absl::Status EmbeddedHistory::Make() {
   }
   GALEN_RETURN_IF_ERROR(embed());
 
-  const auto builder =
-      retrieval::SegmentBuilder::ToMemory(name_, static_cast<std::size_t>(embedding_.dimensions));
+  const auto builder = incident_history::SegmentBuilder::ToMemory(
+      name_, static_cast<std::size_t>(embedding_.dimensions));
   for (std::size_t i = 0; i < documents.size(); ++i) {
     // Fails only for one without an id, and lint refuses that.
-    builder->Add(documents[i], retrieval::Analyse(documents[i].text), vectors[i]).IgnoreError();
+    builder->Add(documents[i], incident_history::Analyse(documents[i].text), vectors[i])
+        .IgnoreError();
   }
   GALEN_RETURN_IF_ERROR(builder->Finish({}));
-  GALEN_ASSIGN_OR_RETURN(
-      std::shared_ptr<const retrieval::Segment> segment,
-      retrieval::Segment::FromBytes(builder->bytes(), "the embedded history of the knowledge"));
-  auto view = std::make_shared<const retrieval::View>(
-      std::vector<std::shared_ptr<const retrieval::Segment>>{std::move(segment)},
-      std::vector<std::shared_ptr<const retrieval::RecentBlock>>{}, 0);
+  GALEN_ASSIGN_OR_RETURN(std::shared_ptr<const incident_history::Segment> segment,
+                         incident_history::Segment::FromBytes(
+                             builder->bytes(), "the embedded history of the knowledge"));
+  auto view = std::make_shared<const incident_history::View>(
+      std::vector<std::shared_ptr<const incident_history::Segment>>{std::move(segment)},
+      std::vector<std::shared_ptr<const incident_history::RecentBlock>>{}, 0);
   const std::lock_guard<std::mutex> lock(mu_);
   made_ = std::move(view);
   return absl::OkStatus();
@@ -164,7 +165,7 @@ absl::StatusOr<std::vector<Vector>> EmbeddedHistory::VectorsOf(
           absl::StrCat("llm ", embedding_.client->name(), ": its vectors have ", components.size(),
                        " components; write embedding: {dimensions: ", components.size(), "}"));
     }
-    vectors.push_back(retrieval::Quantize(components));
+    vectors.push_back(incident_history::Quantize(components));
   }
   return vectors;
 }
@@ -182,7 +183,7 @@ std::optional<Vector> EmbeddedHistory::Kept(const std::string& text) const {
   for (const char byte : bytes) {
     components.push_back(static_cast<float>(static_cast<std::int8_t>(byte)));
   }
-  return retrieval::Quantize(components);
+  return incident_history::Quantize(components);
 }
 
 void EmbeddedHistory::Keep(const std::string& text, const Vector& vector) const {
@@ -192,7 +193,7 @@ void EmbeddedHistory::Keep(const std::string& text, const Vector& vector) const 
                           absl::Base64Escape(bytes));
 }
 
-std::shared_ptr<const retrieval::View> EmbeddedHistory::Made(std::string& why) const {
+std::shared_ptr<const incident_history::View> EmbeddedHistory::Made(std::string& why) const {
   std::unique_lock<std::mutex> lock(mu_);
   const absl::Duration wait = started_ + embedding_.limit - absl::Now();
   if (wait > absl::ZeroDuration()) {
@@ -213,10 +214,10 @@ absl::StatusOr<Vector> EmbeddedHistory::QueryVector(const std::string& text,
     account.set_cached(true);
     return *std::move(kept);
   }
-  const std::int64_t tokens = spending::EstimateTokens(text);
-  const spending::Refusal refusal = spending::Refuse(
+  const std::int64_t tokens = usage::EstimateTokens(text);
+  const usage::Refusal refusal = usage::Refuse(
       knowledge_, spending,
-      {.question = spending::kEmbedding, .model = embedding_.model, .input_tokens = tokens});
+      {.question = usage::kEmbedding, .model = embedding_.model, .input_tokens = tokens});
   if (refusal.fallback != Reasoned::NONE) {
     FallBack(account, refusal.fallback, refusal.why);
     return absl::CancelledError(refusal.why);
@@ -230,7 +231,7 @@ absl::StatusOr<Vector> EmbeddedHistory::QueryVector(const std::string& text,
     account.set_calls(1);
     account.set_input_tokens(input);
     account.set_estimated(estimated);
-    account.set_cost_nanos(spending::CostNanos(knowledge_.base(), embedding_.model, input, 0));
+    account.set_cost_nanos(usage::CostNanos(knowledge_.base(), embedding_.model, input, 0));
   };
   took(tokens, true);
   galen::llm::Usage usage;
@@ -246,7 +247,7 @@ std::optional<std::vector<Hit>> EmbeddedHistory::Search(absl::string_view text, 
                                                         const galen::v1::Spending& spending,
                                                         absl::Time deadline,
                                                         Reasoned& account) const {
-  account.set_question(spending::kEmbedding);
+  account.set_question(usage::kEmbedding);
   account.set_model(embedding_.model);
   const std::string embeddable = Embeddable(text);
   if (embeddable.empty() || knowledge_.base().incidents().empty()) {
@@ -254,7 +255,7 @@ std::optional<std::vector<Hit>> EmbeddedHistory::Search(absl::string_view text, 
     return std::nullopt;
   }
   std::string why;
-  const std::shared_ptr<const retrieval::View> view = Made(why);
+  const std::shared_ptr<const incident_history::View> view = Made(why);
   if (view == nullptr) {
     FallBack(account, Reasoned::UNAVAILABLE, why);
     return std::nullopt;
@@ -267,12 +268,12 @@ std::optional<std::vector<Hit>> EmbeddedHistory::Search(absl::string_view text, 
     return std::nullopt;
   }
   std::vector<Hit> hits =
-      retrieval::Search(*view,
-                        Given(name_, static_cast<std::size_t>(embedding_.dimensions), *vector),
-                        text, {.limit = limit})
+      incident_history::Search(
+          *view, Given(name_, static_cast<std::size_t>(embedding_.dimensions), *vector), text,
+          {.limit = limit})
           .hits;
-  const std::vector<retrieval::Scored> cosines =
-      retrieval::SearchVectors(*view, *vector, name_, view->documents(), {.exact = true});
+  const std::vector<incident_history::Scored> cosines =
+      incident_history::SearchVectors(*view, *vector, name_, view->documents(), {.exact = true});
   for (Hit& hit : hits) {
     hit.similarity = std::max(hit.similarity, LikenessOf(hit.cosine, cosines, view->documents()));
   }

@@ -15,9 +15,9 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "common/base/cancellation.h"
+#include "common/incident_history/search.h"
 #include "common/knowledge/knowledge.h"
 #include "common/llm/client.h"
-#include "common/retrieval/search.h"
 #include "common/store/answer_cache.h"
 #include "galen/v1/reasoning.pb.h"
 
@@ -51,28 +51,29 @@ class EmbeddedHistory {
 
   // At most `limit` past incidents that resemble `text`, best first; none when there is no telling,
   // and then `account.fallback` says why. `account` is what the embedding took, with
-  // spending::kEmbedding as its question. The model is given Embedding::limit at most, and less
+  // usage::kEmbedding as its question. The model is given Embedding::limit at most, and less
   // where `deadline` is near; in the first such time after the start, a search waits for the
   // vectors of the past incidents too.
-  std::optional<std::vector<retrieval::Hit>> Search(absl::string_view text, std::size_t limit,
-                                                    const galen::v1::Spending& spending,
-                                                    absl::Time deadline,
-                                                    galen::v1::Reasoned& account) const;
+  std::optional<std::vector<incident_history::Hit>> Search(absl::string_view text,
+                                                           std::size_t limit,
+                                                           const galen::v1::Spending& spending,
+                                                           absl::Time deadline,
+                                                           galen::v1::Reasoned& account) const;
 
  private:
   void Run();
   absl::Status Make();
   // All there is; null, and why, while it is not complete.
-  std::shared_ptr<const retrieval::View> Made(std::string& why) const;
-  absl::StatusOr<std::vector<retrieval::Vector>> VectorsOf(const std::vector<std::string>& texts,
-                                                           const galen::llm::CallOptions& options,
-                                                           galen::llm::Usage& usage) const;
-  absl::StatusOr<retrieval::Vector> QueryVector(const std::string& text,
-                                                const galen::v1::Spending& spending,
-                                                absl::Time deadline,
-                                                galen::v1::Reasoned& account) const;
-  std::optional<retrieval::Vector> Kept(const std::string& text) const;
-  void Keep(const std::string& text, const retrieval::Vector& vector) const;
+  std::shared_ptr<const incident_history::View> Made(std::string& why) const;
+  absl::StatusOr<std::vector<incident_history::Vector>> VectorsOf(
+      const std::vector<std::string>& texts, const galen::llm::CallOptions& options,
+      galen::llm::Usage& usage) const;
+  absl::StatusOr<incident_history::Vector> QueryVector(const std::string& text,
+                                                       const galen::v1::Spending& spending,
+                                                       absl::Time deadline,
+                                                       galen::v1::Reasoned& account) const;
+  std::optional<incident_history::Vector> Kept(const std::string& text) const;
+  void Keep(const std::string& text, const incident_history::Vector& vector) const;
 
   const knowledge::Knowledge& knowledge_;
   const Embedding embedding_;
@@ -82,8 +83,8 @@ class EmbeddedHistory {
   Cancellation closing_;
   mutable std::mutex mu_;
   mutable std::condition_variable changed_;
-  std::shared_ptr<const retrieval::View> made_;  // guarded by mu_
-  absl::Status failure_;                         // guarded by mu_; of the last attempt
+  std::shared_ptr<const incident_history::View> made_;  // guarded by mu_
+  absl::Status failure_;                                // guarded by mu_; of the last attempt
   std::thread thread_;
 };
 
@@ -92,7 +93,7 @@ class EmbeddedHistory {
 // way to 1. Models differ in what any two texts have in common (0.2 to 0.8), so that a cosine alone
 // says little; a tenth may resemble it by chance or by the words of the trade. 0 to 1. `cosines` in
 // falling order, of all `documents`; those that are 0 or less may be missing. Pure.
-double LikenessOf(double cosine, const std::vector<retrieval::Scored>& cosines,
+double LikenessOf(double cosine, const std::vector<incident_history::Scored>& cosines,
                   std::size_t documents);
 
 }  // namespace galen::reasoner::llm

@@ -10,15 +10,15 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "common/base/lent_evidence.h"
+#include "common/base/borrowed_evidence.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/host/node_name.h"
+#include "common/llm/usage/usage.h"
 #include "common/reasoner/llm/contradiction.h"
 #include "common/reasoner/llm/lines.h"
 #include "common/reasoner/llm/section.h"
 #include "common/reasoner/llm/transcript_text.h"
-#include "common/spending/spending.h"
 
 namespace galen::reasoner::llm {
 namespace {
@@ -354,7 +354,7 @@ absl::StatusOr<v1::InvestigateAnswer> Investigator::Take(const v1::InvestigateQu
   std::stable_sort(look.ranked.begin(), look.ranked.end(), [](const Verdict& a, const Verdict& b) {
     return a.probability() > b.probability();
   });
-  LentEvidence<v1::HistoryQuestion> history(judge.evidence());
+  BorrowedEvidence<v1::HistoryQuestion> history(judge.evidence());
   *history->mutable_incident() = question.incident();
   history->set_max_causes(kPast);
   GALEN_ASSIGN_OR_RETURN(const v1::HistoryAnswer past,
@@ -372,10 +372,10 @@ absl::StatusOr<v1::InvestigateAnswer> Investigator::Take(const v1::InvestigateQu
   asked.slots["history"] = PastText(knowledge_, past, look.sizes);
   asked.slots["draft"] = Section(TextKind::kPlain, {{"name", "draft"}}, Dump(EmptyTurn()), 1000);
   asked.spending = question.spending();
-  const std::int64_t own = spending::EstimateTokens(asked.case_text) +
-                           spending::EstimateTokens(asked.slots["checks"]) +
-                           spending::EstimateTokens(asked.slots["causes"]) +
-                           spending::EstimateTokens(asked.slots["history"]) + 1500;
+  const std::int64_t own = usage::EstimateTokens(asked.case_text) +
+                           usage::EstimateTokens(asked.slots["checks"]) +
+                           usage::EstimateTokens(asked.slots["causes"]) +
+                           usage::EstimateTokens(asked.slots["history"]) + 1500;
   const int room = static_cast<int>(settings.context * kShareOfRoom) - settings.max_tokens -
                    static_cast<int>(own);
   asked.turns = TranscriptMessages(knowledge_, question, look.by_label, look.sizes,

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/base/lent_evidence.h"
+#include "common/base/borrowed_evidence.h"
 #include "common/base/status_macros.h"
 #include "common/reasoner/llm/case_text.h"
 #include "common/reasoner/llm/forms.h"
@@ -51,7 +51,7 @@ std::vector<const knowledge::v1::PastIncident*> Learned(const knowledge::Knowled
 }  // namespace
 
 LlmReasoner::LlmReasoner(const knowledge::Knowledge& knowledge, const Reasoner& rules, Model model,
-                         const retrieval::Store* confirmed)
+                         const incident_history::Store* confirmed)
     : knowledge_(knowledge),
       rules_(rules),
       confirmed_(confirmed),
@@ -115,20 +115,21 @@ absl::StatusOr<v1::HistoryAnswer> LlmReasoner::Past(const v1::HistoryQuestion& q
     std::map<std::string, int> counts;
     query = asker_.redactor()->Redact(query, counts);
   }
-  std::optional<std::vector<retrieval::Hit>> hits =
+  std::optional<std::vector<incident_history::Hit>> hits =
       history_->Search(query, kCandidates, question.spending(), deadline, embedded);
   v1::HistoryAnswer answer;
   if (hits.has_value()) {
-    std::vector<retrieval::Hit> by_words = learned_.Search(query, question.tenant(), kCandidates);
+    std::vector<incident_history::Hit> by_words =
+        learned_.Search(query, question.tenant(), kCandidates);
     if (confirmed_ != nullptr) {
-      for (retrieval::Hit& hit : SearchConfirmed(*confirmed_, query, kCandidates)) {
+      for (incident_history::Hit& hit : SearchConfirmed(*confirmed_, query, kCandidates)) {
         by_words.push_back(std::move(hit));
       }
     }
-    for (retrieval::Hit& hit : by_words) {
-      const auto same = std::find_if(hits->begin(), hits->end(), [&](const retrieval::Hit& one) {
-        return one.document.id == hit.document.id;
-      });
+    for (incident_history::Hit& hit : by_words) {
+      const auto same = std::find_if(
+          hits->begin(), hits->end(),
+          [&](const incident_history::Hit& one) { return one.document.id == hit.document.id; });
       if (same == hits->end()) {
         hits->push_back(std::move(hit));
       } else if (same->similarity < hit.similarity) {
@@ -137,7 +138,7 @@ absl::StatusOr<v1::HistoryAnswer> LlmReasoner::Past(const v1::HistoryQuestion& q
     }
     if (!by_words.empty()) {
       std::stable_sort(hits->begin(), hits->end(),
-                       [](const retrieval::Hit& a, const retrieval::Hit& b) {
+                       [](const incident_history::Hit& a, const incident_history::Hit& b) {
                          return a.similarity > b.similarity;
                        });
     }
@@ -162,7 +163,7 @@ absl::StatusOr<v1::ScreenAnswer> LlmReasoner::Screen(const v1::ScreenQuestion& q
 absl::StatusOr<v1::PresumeAnswer> LlmReasoner::Presume(const v1::PresumeQuestion& question,
                                                        absl::Time deadline) const {
   const int wanted = std::max(question.max_causes(), 1);
-  LentEvidence<v1::PresumeQuestion> wider(question.evidence());
+  BorrowedEvidence<v1::PresumeQuestion> wider(question.evidence());
   *wider->mutable_incident() = question.incident();
   *wider->mutable_choices() = question.choices();
   wider->set_max_causes(std::max(wanted, static_cast<int>(kOfferedLeaves)));

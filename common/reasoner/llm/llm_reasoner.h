@@ -4,12 +4,12 @@
 #include <memory>
 #include <string>
 
+#include "common/incident_history/store.h"
 #include "common/knowledge/knowledge.h"
 #include "common/reasoner/llm/asker.h"
 #include "common/reasoner/llm/investigator.h"
 #include "common/reasoner/reasoner.h"
 #include "common/reasoner/retrieve.h"
-#include "common/retrieval/store.h"
 
 namespace galen::reasoner::llm {
 
@@ -24,7 +24,7 @@ class LlmReasoner final : public Reasoner {
   // All must outlive the reasoner. `confirmed`: the site's own history that the rules know too,
   // found by words also where the model's vectors find those of the knowledge; null for none.
   LlmReasoner(const knowledge::Knowledge& knowledge, const Reasoner& rules, Model model,
-              const retrieval::Store* confirmed = nullptr);
+              const incident_history::Store* confirmed = nullptr);
 
   // "builtin with MODEL".
   absl::string_view name() const override { return name_; }
@@ -67,7 +67,7 @@ class LlmReasoner final : public Reasoner {
 
   const knowledge::Knowledge& knowledge_;
   const Reasoner& rules_;
-  const retrieval::Store* const confirmed_;
+  const incident_history::Store* const confirmed_;
   const Asker asker_;
   const Investigator investigator_;
   const std::unique_ptr<const EmbeddedHistory> history_;  // null: that of the rules

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <utility>
 
-#include "common/metrics/registry.h"
+#include "common/observability/metrics/registry.h"
 
 namespace galen::reasoner::llm {
 namespace {

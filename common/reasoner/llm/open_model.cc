@@ -3,11 +3,11 @@
 #include <cstddef>
 
 #include "common/base/status_macros.h"
-#include "common/host/knowledge_file.h"
 #include "common/knowledge/load.h"
 #include "common/llm/endpoint.h"
 #include "common/llm/http_client.h"
 #include "common/reasoner/llm/model_metrics.h"
+#include "common/yaml/knowledge_file.h"
 
 namespace galen::reasoner::llm {
 namespace {
@@ -23,8 +23,8 @@ constexpr std::size_t kKeptVectors = 20'000;
 absl::StatusOr<host::CapturePlan> SecretsOf(const std::vector<std::string>& knowledge) {
   GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> directories,
                          knowledge::FindDirectories(knowledge));
-  GALEN_ASSIGN_OR_RETURN(const std::vector<host::KnowledgeFile> plans,
-                         host::KnowledgeFiles(directories, "capture.txt"));
+  GALEN_ASSIGN_OR_RETURN(const std::vector<KnowledgeFile> plans,
+                         KnowledgeFiles(directories, "capture.txt"));
   return host::ParseCapturePlan(plans.back().text, plans.back().path);
 }
 

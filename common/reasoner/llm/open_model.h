@@ -10,7 +10,7 @@
 #include "common/base/cancellation.h"
 #include "common/host/capture_plan.h"
 #include "common/llm/client.h"
-#include "common/metrics/registry.h"
+#include "common/observability/metrics/registry.h"
 #include "common/reasoner/llm/asker.h"
 #include "common/reasoner/llm/embedded_history.h"
 #include "common/store/answer_cache.h"

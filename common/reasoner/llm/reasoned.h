@@ -5,11 +5,11 @@
 #include <optional>
 #include <utility>
 
+#include "common/incident_history/store.h"
 #include "common/knowledge/knowledge.h"
 #include "common/reasoner/builtin_reasoner.h"
 #include "common/reasoner/counted_reasoner.h"
 #include "common/reasoner/llm/llm_reasoner.h"
-#include "common/retrieval/store.h"
 
 namespace galen::reasoner::llm {
 
@@ -19,7 +19,7 @@ namespace galen::reasoner::llm {
 class Reasoners {
  public:
   Reasoners(const knowledge::Knowledge& knowledge, const std::optional<Model>& model,
-            const retrieval::Store* confirmed = nullptr)
+            const incident_history::Store* confirmed = nullptr)
       : rules_(knowledge, confirmed) {
     if (model.has_value()) with_model_.emplace(knowledge, rules_, *model, confirmed);
     best_.emplace(with_model_.has_value() ? static_cast<const Reasoner&>(*with_model_) : rules_,
@@ -42,10 +42,10 @@ class Reasoners {
 template <typename Service>
 std::shared_ptr<const Service> MakeReasoned(std::shared_ptr<const knowledge::Knowledge> knowledge,
                                             const std::optional<Model>& model,
-                                            const retrieval::Store* confirmed = nullptr) {
+                                            const incident_history::Store* confirmed = nullptr) {
   struct Whole {
     Whole(std::shared_ptr<const knowledge::Knowledge> loaded, const std::optional<Model>& asked,
-          const retrieval::Store* past)
+          const incident_history::Store* past)
         : book(std::move(loaded)),
           reasoners(*book, asked, past),
           service(*book, reasoners.best()) {}

@@ -4,11 +4,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/llm/usage/usage.h"
 #include "common/reasoner/llm/json.h"
 #include "common/reasoner/llm/prompt.h"
 #include "common/reasoner/llm/section.h"
 #include "common/reasoner/llm/turn_form.h"
-#include "common/spending/spending.h"
 
 namespace galen::reasoner::llm {
 namespace {
@@ -130,7 +130,7 @@ std::vector<Message> TranscriptMessages(const knowledge::Knowledge& knowledge,
   };
   const auto tokens = [](const std::vector<Message>& messages) {
     std::int64_t sum = 0;
-    for (const Message& message : messages) sum += spending::EstimateTokens(message.content);
+    for (const Message& message : messages) sum += usage::EstimateTokens(message.content);
     return sum;
   };
   // The oldest results go first.

@@ -41,7 +41,7 @@ absl::Status StatusOf(const grpc::Status& status) {
 struct Replicas::State {
   Options options;
   Connector connect;
-  std::vector<Place> places;
+  std::vector<TargetEndpoint> endpoints;
   std::thread keeper;
   // Of the keeper alone, and of Connect() before there is one.
   std::map<std::string, std::vector<std::string>> found;  // the addresses of each name
@@ -58,8 +58,8 @@ struct Replicas::State {
   std::vector<std::shared_ptr<Replica>> retired ABSL_GUARDED_BY(mu);  // with calls under way yet
 
   bool AnyName() const {
-    return std::any_of(places.begin(), places.end(),
-                       [](const Place& place) { return !place.name.empty(); });
+    return std::any_of(endpoints.begin(), endpoints.end(),
+                       [](const TargetEndpoint& endpoint) { return !endpoint.name.empty(); });
   }
   void LookUp();
   absl::Status Update();
@@ -70,22 +70,22 @@ struct Replicas::State {
 
 // Looks up the names. One that cannot be found keeps what it had.
 void Replicas::State::LookUp() {
-  for (const Place& place : places) {
-    if (place.name.empty()) continue;
-    if (absl::StatusOr<std::vector<std::string>> addresses = Resolve(place); addresses.ok()) {
-      found[place.text] = *std::move(addresses);
+  for (const TargetEndpoint& endpoint : endpoints) {
+    if (endpoint.name.empty()) continue;
+    if (absl::StatusOr<std::vector<std::string>> addresses = Resolve(endpoint); addresses.ok()) {
+      found[endpoint.text] = *std::move(addresses);
     }
   }
 }
 
-// Makes the replicas what was found. A place that was never found stands for itself: gRPC says
+// Makes the replicas what was found. A endpoint that was never found stands for itself: gRPC says
 // what is wrong with it, or finds it.
 absl::Status Replicas::State::Update() {
   std::set<std::string> wanted;
-  for (const Place& place : places) {
-    const auto it = found.find(place.text);
+  for (const TargetEndpoint& endpoint : endpoints) {
+    const auto it = found.find(endpoint.text);
     if (it == found.end()) {
-      wanted.insert(place.text);
+      wanted.insert(endpoint.text);
     } else {
       wanted.insert(it->second.begin(), it->second.end());
     }
@@ -222,18 +222,18 @@ absl::StatusOr<std::unique_ptr<Replicas>> Replicas::Connect(const std::string& t
                                                             const Options& options) {
   auto state = std::make_shared<State>();
   state->options = options;
-  GALEN_ASSIGN_OR_RETURN(state->places, PlacesIn(target));
+  GALEN_ASSIGN_OR_RETURN(state->endpoints, EndpointsIn(target));
   state->connect = [&security, peer](const std::string& address) {
     return rpc::Connect(address, security, peer);
   };
   // What is said of names must hold of them, and of what they turn out to mean.
-  for (const Place& place : state->places) {
-    GALEN_RETURN_IF_ERROR(security.ForChannel(place.text, peer).status());
+  for (const TargetEndpoint& endpoint : state->endpoints) {
+    GALEN_RETURN_IF_ERROR(security.ForChannel(endpoint.text, peer).status());
   }
   state->LookUp();
   GALEN_RETURN_IF_ERROR(state->Update());
   state->CheckAll();
-  if (state->AnyName() || state->places.size() > 1) {
+  if (state->AnyName() || state->endpoints.size() > 1) {
     state->keeper = std::thread([kept = state.get()] { kept->Keep(); });
   }
   return std::unique_ptr<Replicas>(new Replicas(std::move(state)));

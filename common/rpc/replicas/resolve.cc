@@ -23,40 +23,40 @@ bool IsNumber(absl::string_view text) {
   });
 }
 
-Place PlaceOf(absl::string_view text) {
-  Place place{std::string(text), "", ""};
+TargetEndpoint EndpointOf(absl::string_view text) {
+  TargetEndpoint endpoint{std::string(text), "", ""};
   // A name has one colon, before the port; addresses of IPv6 and gRPC's own forms are no names.
   const std::vector<std::string> parts = absl::StrSplit(text, ':');
-  if (parts.size() != 2 || parts[0].empty() || !IsNumber(parts[1])) return place;
+  if (parts.size() != 2 || parts[0].empty() || !IsNumber(parts[1])) return endpoint;
   in_addr address;
-  if (inet_pton(AF_INET, parts[0].c_str(), &address) == 1) return place;
-  place.name = parts[0];
-  place.port = parts[1];
-  return place;
+  if (inet_pton(AF_INET, parts[0].c_str(), &address) == 1) return endpoint;
+  endpoint.name = parts[0];
+  endpoint.port = parts[1];
+  return endpoint;
 }
 
 }  // namespace
 
-absl::StatusOr<std::vector<Place>> PlacesIn(absl::string_view target) {
-  std::vector<Place> places;
+absl::StatusOr<std::vector<TargetEndpoint>> EndpointsIn(absl::string_view target) {
+  std::vector<TargetEndpoint> endpoints;
   for (const absl::string_view part : absl::StrSplit(target, ',')) {
     const absl::string_view text = absl::StripAsciiWhitespace(part);
     if (text.empty()) {
       return absl::InvalidArgumentError(absl::StrCat(
           "\"", target, "\": an address is missing; give HOST:PORT, or several by comma"));
     }
-    places.push_back(PlaceOf(text));
+    endpoints.push_back(EndpointOf(text));
   }
-  return places;
+  return endpoints;
 }
 
-absl::StatusOr<std::vector<std::string>> Resolve(const Place& place) {
+absl::StatusOr<std::vector<std::string>> Resolve(const TargetEndpoint& endpoint) {
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* first = nullptr;
-  if (const int error = getaddrinfo(place.name.c_str(), nullptr, &hints, &first); error != 0) {
-    return absl::UnavailableError(absl::StrCat(place.text, ": ", gai_strerror(error)));
+  if (const int error = getaddrinfo(endpoint.name.c_str(), nullptr, &hints, &first); error != 0) {
+    return absl::UnavailableError(absl::StrCat(endpoint.text, ": ", gai_strerror(error)));
   }
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> all(first, &freeaddrinfo);
   std::set<std::string> addresses;
@@ -67,10 +67,10 @@ absl::StatusOr<std::vector<std::string>> Resolve(const Place& place) {
                     NI_NUMERICHOST) != 0) {
       continue;
     }
-    addresses.insert(one->ai_family == AF_INET6 ? absl::StrCat("[", text, "]:", place.port)
-                                                : absl::StrCat(text, ":", place.port));
+    addresses.insert(one->ai_family == AF_INET6 ? absl::StrCat("[", text, "]:", endpoint.port)
+                                                : absl::StrCat(text, ":", endpoint.port));
   }
-  if (addresses.empty()) return absl::UnavailableError(absl::StrCat(place.text, ": no address"));
+  if (addresses.empty()) return absl::UnavailableError(absl::StrCat(endpoint.text, ": no address"));
   return std::vector<std::string>(addresses.begin(), addresses.end());
 }
 

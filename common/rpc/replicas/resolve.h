@@ -9,8 +9,8 @@
 
 namespace galen::rpc {
 
-// One place of a target: what stands between its commas.
-struct Place {
+// One endpoint of a target: what stands between its commas.
+struct TargetEndpoint {
   std::string text;  // as it was given
   // The two of "name:port" to be looked up; empty when `text` is an address already, or something
   // that gRPC alone understands ("unix:/run/s", "dns:///a:1").
@@ -18,12 +18,12 @@ struct Place {
   std::string port;
 };
 
-// The places of "a:1,b:2". INVALID_ARGUMENT when there is none, or one is empty. Pure.
-absl::StatusOr<std::vector<Place>> PlacesIn(absl::string_view target);
+// The endpoints of "a:1,b:2". INVALID_ARGUMENT when there is none, or one is empty. Pure.
+absl::StatusOr<std::vector<TargetEndpoint>> EndpointsIn(absl::string_view target);
 
 // The addresses of a name, "10.0.0.7:50052", "[fd00::7]:50052", sorted, at most 1,000 of them. Asks
 // the machine's resolver, which may take seconds. UNAVAILABLE when it has none to give.
-absl::StatusOr<std::vector<std::string>> Resolve(const Place& place);
+absl::StatusOr<std::vector<std::string>> Resolve(const TargetEndpoint& endpoint);
 
 }  // namespace galen::rpc
 

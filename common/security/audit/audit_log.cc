@@ -15,7 +15,7 @@
 #include "common/base/steady.h"
 #include "common/base/text.h"
 #include "common/base/time_text.h"
-#include "common/log/log.h"
+#include "common/observability/log/log.h"
 
 namespace galen::security {
 namespace {

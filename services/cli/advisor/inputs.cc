@@ -12,20 +12,19 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
-#include "common/host/yaml.h"
+#include "common/yaml/yaml.h"
 
 namespace galen::cli {
 namespace {
 
 using advisor::v1::RegisterJobRequest;
-using host::Yaml;
 
 absl::StatusOr<double> YamlNumber(const Yaml& value, absl::string_view file,
                                   absl::string_view field) {
-  GALEN_ASSIGN_OR_RETURN(const std::string text, host::YamlText(value, file, field));
+  GALEN_ASSIGN_OR_RETURN(const std::string text, YamlText(value, file, field));
   double number = 0;
   if (!absl::SimpleAtod(text, &number) || !std::isfinite(number) || number < 0) {
-    return host::YamlError(value, file, absl::StrCat(field, ": is a number from 0 up"));
+    return YamlError(value, file, absl::StrCat(field, ": is a number from 0 up"));
   }
   return number;
 }
@@ -35,14 +34,14 @@ absl::Status AddVersions(const Yaml& versions, absl::string_view file,
                          RegisterJobRequest& request) {
   if (versions.kind == Yaml::Kind::kNull) return absl::OkStatus();
   if (versions.kind != Yaml::Kind::kMap) {
-    return host::YamlError(versions, file, "versions: is a map of components");
+    return YamlError(versions, file, "versions: is a map of components");
   }
   for (const Yaml::Field& field : versions.fields) {
     std::vector<std::string> texts;
     if (field.value.kind == Yaml::Kind::kList) {
-      GALEN_ASSIGN_OR_RETURN(texts, host::YamlTexts(field.value, file, field.name));
+      GALEN_ASSIGN_OR_RETURN(texts, YamlTexts(field.value, file, field.name));
     } else {
-      GALEN_ASSIGN_OR_RETURN(std::string one, host::YamlText(field.value, file, field.name));
+      GALEN_ASSIGN_OR_RETURN(std::string one, YamlText(field.value, file, field.name));
       texts.push_back(std::move(one));
     }
     advisor::v1::VersionsOf& of = (*request.mutable_versions())[field.name];
@@ -107,14 +106,14 @@ absl::StatusOr<advisor::v1::Signature> ReadSignature(absl::string_view text,
 
 absl::Status ReadHardware(absl::string_view text, absl::string_view file,
                           RegisterJobRequest& request) {
-  GALEN_ASSIGN_OR_RETURN(const Yaml document, host::ParseYaml(text, file));
+  GALEN_ASSIGN_OR_RETURN(const Yaml document, ParseYaml(text, file));
   if (document.kind != Yaml::Kind::kMap) {
-    return host::YamlError(document, file, "is a map: gpu, nic, driver, ... (docs/advisor.md)");
+    return YamlError(document, file, "is a map: gpu, nic, driver, ... (docs/advisor.md)");
   }
   advisor::v1::Hardware& hardware = *request.mutable_hardware();
   for (const Yaml::Field& field : document.fields) {
     const auto text_into = [&](auto set) -> absl::Status {
-      GALEN_ASSIGN_OR_RETURN(std::string value, host::YamlText(field.value, file, field.name));
+      GALEN_ASSIGN_OR_RETURN(std::string value, YamlText(field.value, file, field.name));
       set(std::move(value));
       return absl::OkStatus();
     };
@@ -131,10 +130,9 @@ absl::Status ReadHardware(absl::string_view text, absl::string_view file,
     } else if (field.name == "driver") {
       status = text_into([&](std::string value) { hardware.set_driver(std::move(value)); });
     } else if (field.name == "gpus_per_node") {
-      GALEN_ASSIGN_OR_RETURN(const std::int64_t count,
-                             host::YamlInteger(field.value, file, field.name));
+      GALEN_ASSIGN_OR_RETURN(const std::int64_t count, YamlInteger(field.value, file, field.name));
       if (count < 0 || count > 1024) {
-        status = host::YamlError(field.value, file, "gpus_per_node: is between 0 and 1,024");
+        status = YamlError(field.value, file, "gpus_per_node: is between 0 and 1,024");
       } else {
         hardware.set_gpus_per_node(static_cast<std::int32_t>(count));
       }
@@ -143,19 +141,19 @@ absl::Status ReadHardware(absl::string_view text, absl::string_view file,
     } else if (field.name == "power_limit") {
       status = number_into([&](double value) { hardware.set_power_limit(value); });
     } else if (field.name == "settings") {
-      GALEN_ASSIGN_OR_RETURN(const auto settings, host::YamlTextMap(field.value, file, field.name));
+      GALEN_ASSIGN_OR_RETURN(const auto settings, YamlTextMap(field.value, file, field.name));
       for (const auto& [name, value] : settings) (*hardware.mutable_settings())[name] = value;
     } else if (field.name == "conditions") {
-      GALEN_ASSIGN_OR_RETURN(const auto words, host::YamlTexts(field.value, file, field.name));
+      GALEN_ASSIGN_OR_RETURN(const auto words, YamlTexts(field.value, file, field.name));
       for (const std::string& word : words) request.add_conditions(word);
     } else if (field.name == "versions") {
       status = AddVersions(field.value, file, request);
     } else {
-      status = host::YamlError(field.value, file,
-                               absl::StrCat(CleanText(field.name, 100),
-                                            ": unknown; there are gpu, nic, driver, gpus_per_node, "
-                                            "clock_limit, power_limit, settings, conditions, "
-                                            "versions"));
+      status = YamlError(field.value, file,
+                         absl::StrCat(CleanText(field.name, 100),
+                                      ": unknown; there are gpu, nic, driver, gpus_per_node, "
+                                      "clock_limit, power_limit, settings, conditions, "
+                                      "versions"));
     }
     GALEN_RETURN_IF_ERROR(status);
   }

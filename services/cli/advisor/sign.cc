@@ -6,14 +6,14 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "common/advisor/mix.h"
-#include "common/advisor/signature.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/knowledge/load.h"
 #include "common/perfmodel/tables/read_table.h"
 #include "common/profile/families.h"
 #include "common/profile/job.h"
+#include "services/advisor/learning/mix.h"
+#include "services/advisor/learning/signature.h"
 #include "services/cli/advisor/inputs.h"
 #include "services/cli/local_mesh.h"
 

@@ -90,12 +90,12 @@ ExitCode SearchHistory(const HistorySearchArguments& arguments, Console& console
   }
   const auto history = reasoner::SiteHistory::Open(arguments.directory);
   if (!history.ok()) return Refuse(history.status(), console);
-  std::vector<retrieval::Hit> hits = reasoner::SearchConfirmed(
+  std::vector<incident_history::Hit> hits = reasoner::SearchConfirmed(
       (*history)->store(), absl::StrJoin(arguments.words, " "), arguments.limit);
   // Vectors bring what shares no word with the text.
-  std::erase_if(hits, [](const retrieval::Hit& hit) { return hit.similarity <= 0; });
+  std::erase_if(hits, [](const incident_history::Hit& hit) { return hit.similarity <= 0; });
   std::vector<std::vector<std::string>> rows;
-  for (const retrieval::Hit& hit : hits) {
+  for (const incident_history::Hit& hit : hits) {
     const knowledge::v1::PastIncident incident = reasoner::IncidentOf(hit.document);
     if (arguments.json) {
       console.out << curation::JsonObject()

@@ -7,23 +7,23 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/actions/run_action.h"
-#include "common/advisor/known_mismatches.h"
-#include "common/advisor/signs.h"
 #include "common/curation/json.h"
 #include "common/knowledge/knowledge.h"
 #include "common/knowledge/load.h"
-#include "common/logs/scanner.h"
+#include "common/log_analysis/scan/scanner.h"
+#include "common/log_analysis/triage/job_triage.h"
+#include "common/log_analysis/triage/signatures.h"
 #include "common/perfmodel/tables/read_table.h"
-#include "common/playbook/book.h"
-#include "common/playbook/lint.h"
+#include "common/phrases/outcome.h"
+#include "common/phrases/vocabulary.h"
 #include "common/profile/families.h"
+#include "common/remediation/run_action.h"
 #include "common/telemetry/rules.h"
-#include "common/triage/job_triage.h"
-#include "common/triage/signatures.h"
-#include "common/warning/rules.h"
-#include "common/words/outcome.h"
-#include "common/words/vocabulary.h"
+#include "services/advisor/learning/known_mismatches.h"
+#include "services/advisor/learning/signs.h"
+#include "services/execution/playbook/lint.h"
+#include "services/execution/playbook/playbook_catalogue.h"
+#include "services/watch/early_warning/detection/rules.h"
 
 namespace galen::cli {
 namespace {
@@ -32,11 +32,11 @@ using knowledge::Problem;
 
 // What RE2 takes and the scan's engine does not: each such signal with its file and line.
 void CompileSignals(const knowledge::v1::KnowledgeBase& base, std::vector<Problem>& problems) {
-  if (logs::Scanner::Create(base.signals(), knowledge::DefaultCacheDirectory()).ok()) return;
+  if (log_scan::Scanner::Create(base.signals(), knowledge::DefaultCacheDirectory()).ok()) return;
   for (const knowledge::v1::SignalPattern& signal : base.signals()) {
-    logs::Patterns one;
+    log_scan::Patterns one;
     *one.Add() = signal;
-    const absl::Status status = logs::Scanner::Create(std::move(one), "").status();
+    const absl::Status status = log_scan::Scanner::Create(std::move(one), "").status();
     if (status.ok()) continue;
     problems.push_back(
         {Problem::Severity::kError, signal.source().file(), signal.source().line(),
@@ -71,7 +71,7 @@ void LintPlaybooks(const std::vector<std::string>& directories,
     problems.push_back({Problem::Severity::kError, "playbooks", 0, std::string(what),
                         "see docs/telemetry.md for what an entry has"});
   };
-  const absl::StatusOr<playbook::Book> book = playbook::LoadPlaybooks(directories);
+  const absl::StatusOr<playbook::PlaybookCatalogue> book = playbook::LoadPlaybooks(directories);
   const absl::StatusOr<telemetry::Rules> rules = telemetry::LoadRules(directories);
   if (absl::IsNotFound(book.status()) || absl::IsNotFound(rules.status())) return;
   if (!book.ok()) fault(book.status().message());
@@ -89,18 +89,18 @@ void LintActions(const std::vector<std::string>& directories,
     problems.push_back({Problem::Severity::kError, "actions", 0, std::string(what),
                         "see docs/repair.md for what an entry has"});
   };
-  const absl::StatusOr<std::vector<actions::RunAction>> actions =
-      actions::LoadRunActions(directories);
+  const absl::StatusOr<std::vector<remediation::RunAction>> actions =
+      remediation::LoadRunActions(directories);
   if (absl::IsNotFound(actions.status())) return;
   if (!actions.ok()) return fault(actions.status().message());
   const knowledge::Knowledge knowledge(base);
-  for (const actions::RunAction& action : *actions) {
+  for (const remediation::RunAction& action : *actions) {
     for (const std::string& label : action.labels) {
       if (knowledge.FindLabel(label) == nullptr) {
         fault(absl::StrCat(action.name, ": labels: ", label, ": the taxonomy has no such label"));
       }
     }
-    for (const actions::RunAction::Recovery& recovery : action.verify) {
+    for (const remediation::RunAction::Recovery& recovery : action.verify) {
       if (knowledge.FindFinding(recovery.check, recovery.finding) == nullptr) {
         fault(absl::StrCat(action.name, ": verify: ", recovery.check, " has no finding ",
                            recovery.finding));
@@ -120,10 +120,10 @@ void LintProfile(const std::vector<std::string>& directories, std::vector<Proble
 
 // The words that people use, likewise.
 void LintTalk(const std::vector<std::string>& directories, std::vector<Problem>& problems) {
-  const auto vocabulary = words::Vocabulary::Load(directories);
+  const auto vocabulary = phrases::Vocabulary::Load(directories);
   if (absl::IsNotFound(vocabulary.status())) return;
   absl::Status status = vocabulary.status();
-  if (status.ok()) status = words::OutcomeWords::From(*vocabulary).status();
+  if (status.ok()) status = phrases::OutcomeWords::From(*vocabulary).status();
   if (status.ok()) return;
   problems.push_back({Problem::Severity::kError, "talk", 0,
                       absl::StrCat("words of talk: ", status.message()),
@@ -155,15 +155,15 @@ void LintWarning(const std::vector<std::string>& directories,
     problems.push_back({Problem::Severity::kError, "warning", 0, std::string(what),
                         "see docs/warning.md for what an entry has"});
   };
-  const absl::StatusOr<warning::Book> book = warning::LoadRules(directories);
+  const absl::StatusOr<watch::detection::RuleSet> book = watch::detection::LoadRules(directories);
   const absl::StatusOr<telemetry::Rules> rules = telemetry::LoadRules(directories);
   if (absl::IsNotFound(book.status()) || !rules.ok()) return;
   if (!book.ok()) return fault(book.status().message());
   const knowledge::Knowledge knowledge(base);
-  for (const warning::Rule& rule : book->rules) {
+  for (const watch::detection::Rule& rule : book->rules) {
     std::vector<std::string> measures = {rule.measure};
     if (!rule.bound.empty()) measures.push_back(rule.bound);
-    for (const warning::Rule::Given& given : rule.given) measures.push_back(given.measure);
+    for (const watch::detection::Rule::Given& given : rule.given) measures.push_back(given.measure);
     for (const std::string& measure : measures) {
       if (rules->Find(measure) == nullptr) {
         fault(absl::StrCat(rule.name, ": ", measure,

@@ -7,11 +7,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
+#include "common/llm/usage/usage.h"
 #include "common/reasoner/llm/case_text.h"
 #include "common/reasoner/llm/json.h"
 #include "common/reasoner/llm/schema.h"
 #include "common/reasoner/llm/section.h"
-#include "common/spending/spending.h"
 
 namespace galen::cli {
 namespace {
@@ -82,7 +82,7 @@ bool ModelLabeller::Ask(reasoner::llm::Asker::Question question,
   const galen::v1::Reasoned reasoned = asker_.Ask(question, take, absl::InfiniteFuture());
   MutexLock lock(mu_);
   ++asked_;
-  spending::Add(reasoned, spending_);
+  usage::Add(reasoned, spending_);
   if (reasoned.fallback() == galen::v1::Reasoned::NONE) {
     ++taken_;
     return true;
@@ -194,7 +194,7 @@ std::string ModelLabeller::Told() const {
       absl::StrCat("the model ", asker_.ModelOf("ticket_label"), " answered ", taken_, " of ",
                    asked_, " questions; ", spent.calls(), " calls, ", spent.input_tokens(),
                    " tokens in, ", spent.output_tokens(), " out");
-  const std::string money = spending::MoneyText(knowledge_.base(), spent.cost_nanos());
+  const std::string money = usage::MoneyText(knowledge_.base(), spent.cost_nanos());
   if (!money.empty()) absl::StrAppend(&told, ", ", money);
   if (!problem_.empty()) absl::StrAppend(&told, "; first problem: ", problem_);
   return told;

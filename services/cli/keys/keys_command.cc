@@ -10,7 +10,7 @@
 #include "common/store/seal.h"
 #include "common/store/store.h"
 #include "services/cli/kb/table.h"
-#include "services/gateway/access/key_book.h"
+#include "services/gateway/access/api_key_store.h"
 
 namespace galen::cli {
 namespace {
@@ -20,8 +20,9 @@ std::string Day(const google::protobuf::Timestamp& time) {
                           absl::UTCTimeZone());
 }
 
-absl::Status Create(const KeysArguments& arguments, gateway::KeyBook& book, Console& console) {
-  gateway::KeyBook::NewKey wanted;
+absl::Status Create(const KeysArguments& arguments, gateway::ApiKeyStore& key_store,
+                    Console& console) {
+  gateway::ApiKeyStore::NewKey wanted;
   wanted.tenant = arguments.tenant;
   const std::optional<gateway::UserRole> role = gateway::ParseUserRole(arguments.role);
   if (!role) {
@@ -32,16 +33,16 @@ absl::Status Create(const KeysArguments& arguments, gateway::KeyBook& book, Cons
   wanted.scopes = arguments.scopes;
   wanted.note = arguments.note;
   if (!arguments.never) wanted.lifetime = absl::Hours(24) * arguments.days;
-  GALEN_ASSIGN_OR_RETURN(const std::string key, book.Create(wanted, absl::Now()));
+  GALEN_ASSIGN_OR_RETURN(const std::string key, key_store.Create(wanted, absl::Now()));
   // The key alone on standard output, for scripts.
   console.out << key << std::endl;
   console.err << "this key is shown once: only its hash is stored" << std::endl;
   return absl::OkStatus();
 }
 
-void List(const gateway::KeyBook& book, Console& console) {
+void List(const gateway::ApiKeyStore& key_store, Console& console) {
   std::vector<std::vector<std::string>> rows;
-  for (const gateway::v1::ApiKey& key : book.List()) {
+  for (const gateway::v1::ApiKey& key : key_store.List()) {
     const bool expired =
         key.has_expire_time() && absl::FromUnixSeconds(key.expire_time().seconds()) <= absl::Now();
     rows.push_back({key.id(), key.tenant(), key.role(), absl::StrJoin(key.scopes(), ","),
@@ -60,17 +61,18 @@ absl::Status Run(const CLI::App& keys, const KeysArguments& arguments, Console& 
                          store::OpenStore(arguments.store));
   GALEN_ASSIGN_OR_RETURN(const std::optional<store::Seal> seal,
                          store::OpenSeal(arguments.seal, store->IsShared(), arguments.unsealed));
-  gateway::KeyBook book(store->journal(), seal ? &*seal : nullptr,
-                        [&console](const std::string& news) { console.err << news << std::endl; });
-  GALEN_RETURN_IF_ERROR(book.Refresh());
-  if (keys.got_subcommand("create")) return Create(arguments, book, console);
+  gateway::ApiKeyStore key_store(
+      store->journal(), seal ? &*seal : nullptr,
+      [&console](const std::string& news) { console.err << news << std::endl; });
+  GALEN_RETURN_IF_ERROR(key_store.Refresh());
+  if (keys.got_subcommand("create")) return Create(arguments, key_store, console);
   if (keys.got_subcommand("revoke")) {
-    GALEN_RETURN_IF_ERROR(book.Revoke(arguments.id));
+    GALEN_RETURN_IF_ERROR(key_store.Revoke(arguments.id));
     console.out << arguments.id << ": revoked; gateways refuse it within about a second"
                 << std::endl;
     return absl::OkStatus();
   }
-  List(book, console);
+  List(key_store, console);
   return absl::OkStatus();
 }
 

@@ -91,7 +91,7 @@ Json HangJson(const profile::Hang& hang) {
                  {"without_dump", hang.verdict.without_dump},
                  {"reasons", hang.verdict.reasons}};
   object["missed"] = Json::array();
-  for (const collectives::MissedCollective& missed : hang.verdict.missed) {
+  for (const hangs::MissedCollective& missed : hang.verdict.missed) {
     object["missed"].push_back({{"group", missed.group},
                                 {"description", missed.description},
                                 {"sequence", missed.sequence},

@@ -175,13 +175,13 @@ class Page {
   }
 
   void HangOf(const profile::Hang& hang) {
-    const collectives::TraceVerdict& verdict = hang.verdict;
+    const hangs::TraceVerdict& verdict = hang.verdict;
     std::string head = absl::StrCat(hang.ranks.size(), " dumps of the flight recorder in ",
                                     hang.directory.empty() ? "." : hang.directory);
     if (hang.ranks.size() < 2) head += ": one alone cannot be compared";
     Line("hang", head);
     std::size_t later = 0;
-    for (const collectives::MissedCollective& missed : verdict.missed) {
+    for (const hangs::MissedCollective& missed : verdict.missed) {
       if (!missed.first) {
         ++later;
         continue;

@@ -7,10 +7,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "common/actions/outcome_book.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/curation/json.h"
+#include "common/remediation/repair_outcome_store.h"
 #include "common/store/store.h"
 #include "services/cli/kb/table.h"
 
@@ -30,11 +30,12 @@ std::string Word(const Outcomes::Outcome& outcome) {
   return outcome.helped() ? "helped" : "did not help";
 }
 
-absl::Status List(const actions::OutcomeBook& book, bool json, Console& console) {
-  GALEN_ASSIGN_OR_RETURN(const std::vector<Outcomes> all, book.List());
+absl::Status List(const remediation::RepairOutcomeStore& outcome_store, bool json,
+                  Console& console) {
+  GALEN_ASSIGN_OR_RETURN(const std::vector<Outcomes> all, outcome_store.List());
   if (all.empty() && !json) console.out << "nothing was carried out yet" << std::endl;
   for (const Outcomes& outcomes : all) {
-    const galen::v1::TrackRecord record = actions::TrackRecordOf(outcomes);
+    const galen::v1::TrackRecord record = remediation::TrackRecordOf(outcomes);
     std::vector<std::vector<std::string>> rows;
     for (const Outcomes::Outcome& outcome : outcomes.outcomes()) {
       if (json) {
@@ -85,9 +86,9 @@ absl::Status Run(const CLI::App& repairs, const RepairsArguments& arguments, Con
   if (repairs.got_subcommand("dry-run")) return TryDry(arguments, console);
   GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<store::Store> store,
                          store::OpenStore(arguments.store));
-  actions::OutcomeBook book(store->records());
-  if (!repairs.got_subcommand("strike")) return List(book, arguments.json, console);
-  GALEN_RETURN_IF_ERROR(book.Strike(arguments.action, arguments.by, arguments.why));
+  remediation::RepairOutcomeStore outcome_store(store->records());
+  if (!repairs.got_subcommand("strike")) return List(outcome_store, arguments.json, console);
+  GALEN_RETURN_IF_ERROR(outcome_store.Strike(arguments.action, arguments.by, arguments.why));
   console.out << arguments.action << ": no longer counts; it stays on record" << std::endl;
   return absl::OkStatus();
 }

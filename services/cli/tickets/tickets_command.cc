@@ -11,14 +11,14 @@
 #include "common/knowledge/load.h"
 #include "common/store/store.h"
 #include "services/cli/kb/table.h"
-#include "services/gateway/tickets/book.h"
-#include "services/gateway/tickets/decide.h"
+#include "services/gateway/tickets/delivery_planner.h"
 #include "services/gateway/tickets/site.h"
+#include "services/gateway/tickets/ticket_store.h"
 
 namespace galen::cli {
 namespace {
 
-using gateway::tickets::TicketBook;
+using gateway::tickets::TicketStore;
 
 constexpr int kPage = 500;
 
@@ -26,12 +26,12 @@ std::string Minute(const google::protobuf::Timestamp& time) {
   return absl::FormatTime("%Y-%m-%d %H:%M", ToTime(time), absl::UTCTimeZone());
 }
 
-absl::Status List(TicketBook& book, const std::string& target, Console& console) {
+absl::Status List(TicketStore& ticket_store, const std::string& target, Console& console) {
   std::vector<std::vector<std::string>> rows;
   std::string after;
   for (;;) {
     GALEN_ASSIGN_OR_RETURN(const std::vector<gateway::v1::Ticket> page,
-                           book.ListTickets(after, kPage));
+                           ticket_store.ListTickets(after, kPage));
     for (const gateway::v1::Ticket& ticket : page) {
       after = absl::StrCat(ticket.target(), "/", ticket.diagnosis());
       if (!target.empty() && ticket.target() != target) continue;
@@ -56,13 +56,13 @@ std::vector<std::string> RowOf(const std::string& target, const gateway::v1::Tic
           CleanText(due.last_error(), 200)};
 }
 
-absl::Status Due(TicketBook& book, const std::string& target, Console& console) {
+absl::Status Due(TicketStore& ticket_store, const std::string& target, Console& console) {
   std::vector<std::vector<std::string>> rows;
   std::string after;
   for (;;) {
-    GALEN_ASSIGN_OR_RETURN(const std::vector<TicketBook::Due> page,
-                           book.ListDue(target, after, kPage));
-    for (const TicketBook::Due& due : page) {
+    GALEN_ASSIGN_OR_RETURN(const std::vector<TicketStore::Due> page,
+                           ticket_store.ListDue(target, after, kPage));
+    for (const TicketStore::Due& due : page) {
       after = due.value.diagnosis();
       rows.push_back(RowOf(target, due.value, due.value.first_due()));
     }
@@ -73,10 +73,11 @@ absl::Status Due(TicketBook& book, const std::string& target, Console& console) 
   return absl::OkStatus();
 }
 
-absl::Status Dead(TicketBook& book, const std::string& target, Console& console) {
-  GALEN_ASSIGN_OR_RETURN(const std::vector<TicketBook::DeadLetter> letters, book.ListDead(target));
+absl::Status Dead(TicketStore& ticket_store, const std::string& target, Console& console) {
+  GALEN_ASSIGN_OR_RETURN(const std::vector<TicketStore::DeadLetter> letters,
+                         ticket_store.ListDead(target));
   std::vector<std::vector<std::string>> rows;
-  for (const TicketBook::DeadLetter& letter : letters) {
+  for (const TicketStore::DeadLetter& letter : letters) {
     rows.push_back(RowOf(letter.target, letter.due, letter.due.dead_time()));
   }
   console.out << Table({"TARGET", "DIAGNOSIS", "FAILURES", "DEAD SINCE (UTC)", "WHY"}, rows,
@@ -84,16 +85,17 @@ absl::Status Dead(TicketBook& book, const std::string& target, Console& console)
   return absl::OkStatus();
 }
 
-absl::Status Replay(TicketBook& book, const TicketsArguments& arguments, Console& console) {
+absl::Status Replay(TicketStore& ticket_store, const TicketsArguments& arguments,
+                    Console& console) {
   if (arguments.all == !arguments.diagnosis.empty()) {
     return absl::InvalidArgumentError("name one diagnosis, or --all");
   }
   std::int64_t count = 0;
-  GALEN_ASSIGN_OR_RETURN(const std::vector<TicketBook::DeadLetter> letters,
-                         book.ListDead(arguments.target));
-  for (const TicketBook::DeadLetter& letter : letters) {
+  GALEN_ASSIGN_OR_RETURN(const std::vector<TicketStore::DeadLetter> letters,
+                         ticket_store.ListDead(arguments.target));
+  for (const TicketStore::DeadLetter& letter : letters) {
     if (!arguments.all && letter.due.diagnosis() != arguments.diagnosis) continue;
-    GALEN_RETURN_IF_ERROR(book.Replay(letter.target, letter.due.diagnosis(), absl::Now()));
+    GALEN_RETURN_IF_ERROR(ticket_store.Replay(letter.target, letter.due.diagnosis(), absl::Now()));
     ++count;
   }
   if (count == 0)
@@ -118,11 +120,11 @@ absl::Status Run(const CLI::App& tickets, const TicketsArguments& arguments, Con
   if (tickets.got_subcommand("check")) return Check(arguments, console);
   GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<store::Store> store,
                          store::OpenStore(arguments.store));
-  TicketBook book(store->records());
-  if (tickets.got_subcommand("due")) return Due(book, arguments.target, console);
-  if (tickets.got_subcommand("dead")) return Dead(book, arguments.target, console);
-  if (tickets.got_subcommand("replay")) return Replay(book, arguments, console);
-  return List(book, arguments.target, console);
+  TicketStore ticket_store(store->records());
+  if (tickets.got_subcommand("due")) return Due(ticket_store, arguments.target, console);
+  if (tickets.got_subcommand("dead")) return Dead(ticket_store, arguments.target, console);
+  if (tickets.got_subcommand("replay")) return Replay(ticket_store, arguments, console);
+  return List(ticket_store, arguments.target, console);
 }
 
 }  // namespace

@@ -8,10 +8,10 @@
 #include "absl/time/clock.h"
 #include "common/base/status_macros.h"
 #include "common/knowledge/load.h"
-#include "common/logs/reader.h"
+#include "common/log_analysis/scan/reader.h"
+#include "common/log_analysis/triage/job_triage.h"
+#include "common/log_analysis/triage/signatures.h"
 #include "common/profile/job.h"
-#include "common/triage/job_triage.h"
-#include "common/triage/signatures.h"
 #include "services/cli/local_mesh.h"
 #include "services/cli/triage/logs_of.h"
 #include "services/cli/triage/triage_json.h"
@@ -73,7 +73,7 @@ absl::Status Run(const TriageArguments& arguments, Console& console) {
   bool any = false;
   for (const std::string& path : logs) {
     job.BeginLog(path);
-    const auto reader = logs::LogReader::Open(path, {});
+    const auto reader = log_scan::LogReader::Open(path, {});
     absl::Status trouble = reader.status();
     while (trouble.ok()) {
       const auto chunk = (*reader)->Next();

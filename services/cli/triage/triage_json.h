@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "common/triage/report.h"
+#include "common/log_analysis/triage/report.h"
 
 namespace galen::cli {
 

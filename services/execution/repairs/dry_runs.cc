@@ -8,17 +8,17 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/text.h"
-#include "services/execution/ask_nodes.h"
+#include "services/execution/node_dispatcher.h"
 #include "services/execution/repairs/recovery.h"
 
 namespace galen::execution {
 namespace {
 
-using actions::RunAction;
 using galen::v1::Action;
 using galen::v1::CheckResult;
 using galen::v1::DryRun;
 using node::v1::RepairResponse;
+using remediation::RunAction;
 
 constexpr int kMostLines = 100;
 constexpr std::size_t kMostText = 4096;

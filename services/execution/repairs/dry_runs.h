@@ -9,9 +9,9 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/time/time.h"
-#include "common/actions/run_action.h"
 #include "common/base/clock.h"
 #include "common/clients/call.h"
+#include "common/remediation/run_action.h"
 #include "galen/execution/v1/execution.pb.h"
 #include "galen/node/v1/node.pb.h"
 #include "galen/v1/evidence.pb.h"
@@ -41,7 +41,7 @@ class DryRuns {
   };
 
   // `known`: what is carried out here. All must outlive it, and it every call in flight.
-  DryRuns(std::vector<actions::RunAction> known, const Clock& clock, Sees sees, Ask ask,
+  DryRuns(std::vector<remediation::RunAction> known, const Clock& clock, Sees sees, Ask ask,
           Check check, Options options);
 
   // See ExecutionService.DryRunRepair. `deadline` is on the clock's scale; node and checks end in
@@ -55,7 +55,7 @@ class DryRuns {
   static void Answered(const std::shared_ptr<Run>& run,
                        absl::StatusOr<node::v1::RepairResponse> answer);
 
-  const std::vector<actions::RunAction> known_;
+  const std::vector<remediation::RunAction> known_;
   const Clock& clock_;
   const Sees sees_;
   const Ask ask_;

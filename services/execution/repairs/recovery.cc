@@ -30,11 +30,11 @@ bool IsAbout(const Finding& finding, const Device& target) {
   return subject.device() == target.device();
 }
 
-Recovered RecoveryOf(const std::vector<actions::RunAction::Recovery>& promises,
+Recovered RecoveryOf(const std::vector<remediation::RunAction::Recovery>& promises,
                      const Device& target, const std::vector<CheckResult>& results) {
   Recovered recovered{true, ""};
   std::vector<std::string> said;
-  for (const actions::RunAction::Recovery& promise : promises) {
+  for (const remediation::RunAction::Recovery& promise : promises) {
     const CheckResult* const result = ResultOf(results, promise.check, target.node());
     bool found = false;
     bool is = true;

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "common/actions/run_action.h"
+#include "common/remediation/run_action.h"
 #include "galen/v1/evidence.pb.h"
 
 namespace galen::execution {
@@ -21,7 +21,7 @@ bool IsAbout(const galen::v1::Finding& finding, const galen::v1::Device& target)
 
 // `results`: of the checks that the promises name, on the target's node. Recovered is what was
 // found so: what no check could tell is not. Of a GPU the finding about that very one counts. Pure.
-Recovered RecoveryOf(const std::vector<actions::RunAction::Recovery>& promises,
+Recovered RecoveryOf(const std::vector<remediation::RunAction::Recovery>& promises,
                      const galen::v1::Device& target,
                      const std::vector<galen::v1::CheckResult>& results);
 

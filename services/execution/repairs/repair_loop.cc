@@ -14,9 +14,9 @@
 namespace galen::execution {
 namespace {
 
-using actions::RunAction;
 using galen::v1::Action;
 using node::v1::RepairResponse;
+using remediation::RunAction;
 
 constexpr char kRun[] = "galen-execution";  // of all replicas
 constexpr absl::Duration kCallMargin = absl::Seconds(30);
@@ -26,10 +26,10 @@ bool MayPass(const absl::Status& status) { return IsTransient(status) || absl::I
 
 }  // namespace
 
-RepairLoop::RepairLoop(actions::ActionBook& book, actions::FleetBreaker& breaker,
-                       std::vector<RunAction> known, const Clock& clock, Ask ask, Check check,
-                       Options options)
-    : book_(book),
+RepairLoop::RepairLoop(remediation::ApprovalStore& approvals,
+                       remediation::RepairCircuitBreaker& breaker, std::vector<RunAction> known,
+                       const Clock& clock, Ask ask, Check check, Options options)
+    : approvals_(approvals),
       breaker_(breaker),
       known_(std::move(known)),
       clock_(clock),
@@ -70,7 +70,8 @@ void RepairLoop::Loop() {
 
 absl::Status RepairLoop::Round() {
   Join(/*all=*/false);
-  GALEN_ASSIGN_OR_RETURN(const actions::ActionBook::Entries due, book_.Due(clock_.Now()));
+  GALEN_ASSIGN_OR_RETURN(const remediation::ApprovalStore::Entries due,
+                         approvals_.Due(clock_.Now()));
   for (const Action& action : due.actions) {
     if (absl::StartsWith(action.run(), "node.")) Start(action);
   }
@@ -123,7 +124,7 @@ absl::Status RepairLoop::Serve(const Action& action) {
   }
   GALEN_RETURN_IF_ERROR(breaker_.Begin(action.name(), action.target().node(), clock_.Now()));
   const absl::StatusOr<Action> taken =
-      book_.Consume(action.name(), action.content_hash(), kRun, clock_.Now());
+      approvals_.Consume(action.name(), action.content_hash(), kRun, clock_.Now());
   if (absl::IsPermissionDenied(taken.status())) {  // taken back, or expired
     return breaker_.End(action.name(), /*failed=*/false, clock_.Now());
   }
@@ -142,7 +143,7 @@ absl::Status RepairLoop::Serve(const Action& action) {
   Tell(absl::StrCat(action.name(), " (", action.run(), ", approved by ", taken->decided_by(),
                     "): ", outcome->text));
   absl::Status finished =
-      book_.Finish(action.name(), kRun, {outcome->began, outcome->succeeded, outcome->text});
+      approvals_.Finish(action.name(), kRun, {outcome->began, outcome->succeeded, outcome->text});
   if (!finished.ok() && !absl::IsAborted(finished)) return finished;  // another of us said it first
   {
     const std::lock_guard<std::mutex> lock(mu_);
@@ -165,7 +166,7 @@ RepairLoop::Outcome RepairLoop::GivenUp(const Action& action, const absl::Status
 absl::StatusOr<RepairLoop::Outcome> RepairLoop::Do(const Action& action, const RunAction& how) {
   node::v1::RepairRequest request;
   *request.mutable_action() = action;
-  GALEN_ASSIGN_OR_RETURN(*request.mutable_warrant(), book_.WarrantOf(action.name(), kRun));
+  GALEN_ASSIGN_OR_RETURN(*request.mutable_warrant(), approvals_.WarrantOf(action.name(), kRun));
   const Asked asked = ask_(action.target().node(), request, how.time + kCallMargin, cancellation_);
   if (asked.sent) {
     const std::lock_guard<std::mutex> lock(mu_);

@@ -12,11 +12,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "common/actions/action_book.h"
-#include "common/actions/fleet_breaker.h"
-#include "common/actions/run_action.h"
 #include "common/base/cancellation.h"
 #include "common/base/clock.h"
+#include "common/remediation/approval_store.h"
+#include "common/remediation/repair_circuit_breaker.h"
+#include "common/remediation/run_action.h"
 #include "galen/node/v1/node.pb.h"
 #include "galen/v1/evidence.pb.h"
 
@@ -48,9 +48,9 @@ class RepairLoop {
     int at_once = 2;
     std::function<void(const std::string&)> tell;
   };
-  // `book`, `breaker` and `clock` must outlive it.
-  RepairLoop(actions::ActionBook& book, actions::FleetBreaker& breaker,
-             std::vector<actions::RunAction> known, const Clock& clock, Ask ask, Check check,
+  // `approvals`, `breaker` and `clock` must outlive it.
+  RepairLoop(remediation::ApprovalStore& approvals, remediation::RepairCircuitBreaker& breaker,
+             std::vector<remediation::RunAction> known, const Clock& clock, Ask ask, Check check,
              Options options);
   ~RepairLoop();
   RepairLoop(const RepairLoop&) = delete;
@@ -71,16 +71,16 @@ class RepairLoop {
   absl::Status Serve(const galen::v1::Action& action);
   // How it ends when its node is given up.
   Outcome GivenUp(const galen::v1::Action& action, const absl::Status& why);
-  absl::StatusOr<Outcome> Do(const galen::v1::Action& action, const actions::RunAction& how);
-  Outcome Verify(const galen::v1::Action& action, const actions::RunAction& how,
+  absl::StatusOr<Outcome> Do(const galen::v1::Action& action, const remediation::RunAction& how);
+  Outcome Verify(const galen::v1::Action& action, const remediation::RunAction& how,
                  std::string before);
   void Tell(const std::string& news) const;
   // Says it when it is another than last time.
   void TellChange(const std::string& of, const std::string& news);
 
-  actions::ActionBook& book_;
-  actions::FleetBreaker& breaker_;
-  const std::vector<actions::RunAction> known_;
+  remediation::ApprovalStore& approvals_;
+  remediation::RepairCircuitBreaker& breaker_;
+  const std::vector<remediation::RunAction> known_;
   const Clock& clock_;
   const Ask ask_;
   const Check check_;

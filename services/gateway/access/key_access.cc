@@ -8,14 +8,14 @@
 
 namespace galen::gateway {
 
-KeyAccess::KeyAccess(KeyBook& book, const Clock& clock,
+KeyAccess::KeyAccess(ApiKeyStore& key_store, const Clock& clock,
                      std::function<void(const std::string&)> tell, absl::Duration refresh)
-    : book_(book),
+    : key_store_(key_store),
       clock_(clock),
       tell_(std::move(tell)),
       task_(
           [this, refresh] {
-            const absl::Status status = book_.Refresh();
+            const absl::Status status = key_store_.Refresh();
             if (!status.ok() && !std::exchange(away_, true)) {
               tell_(absl::StrCat("API keys cannot be read, the known ones stay good: ",
                                  status.message()));
@@ -40,7 +40,7 @@ absl::StatusOr<Principal> KeyAccess::Authenticate(const http::Request& request) 
     }
     text.remove_prefix(kBearer.size());
   }
-  return book_.Find(absl::StripAsciiWhitespace(text), clock_.Now());
+  return key_store_.Find(absl::StripAsciiWhitespace(text), clock_.Now());
 }
 
 }  // namespace galen::gateway

@@ -6,24 +6,25 @@
 
 #include "common/base/clock.h"
 #include "common/base/periodic_task.h"
-#include "services/gateway/access/key_book.h"
+#include "services/gateway/access/api_key_store.h"
 #include "services/gateway/api/access.h"
 
 namespace galen::gateway {
 
 // Knows who asks by the API key in `Authorization: Bearer KEY` (or `X-API-Key: KEY`). Follows the
-// book, so that a key that is made or revoked elsewhere is so here within about a second; while the
-// store is away, what was read last is believed.
+// store, so that a key that is made or revoked elsewhere is so here within about a second; while
+// the store is away, what was read last is believed.
 class KeyAccess final : public Access {
  public:
   // Both must outlive it. `tell` gets a sentence when the store goes away, and when it is back.
-  KeyAccess(KeyBook& book, const Clock& clock, std::function<void(const std::string&)> tell,
+  KeyAccess(ApiKeyStore& key_store, const Clock& clock,
+            std::function<void(const std::string&)> tell,
             absl::Duration refresh = absl::Seconds(1));
 
   absl::StatusOr<Principal> Authenticate(const http::Request& request) override;
 
  private:
-  KeyBook& book_;
+  ApiKeyStore& key_store_;
   const Clock& clock_;
   const std::function<void(const std::string&)> tell_;
   bool away_ = false;  // of the task

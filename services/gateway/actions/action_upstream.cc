@@ -9,7 +9,7 @@
 #include "common/base/proto_time.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
-#include "common/trace/trace.h"
+#include "common/observability/trace/trace.h"
 #include "galen/v1/diagnosis_service.pb.h"
 
 namespace galen::gateway::actions {
@@ -79,17 +79,17 @@ galen::v1::DryRun Compared(const galen::v1::Action& action, galen::v1::DryRun sa
 }
 
 absl::Duration LifetimeOf(const galen::v1::ApproveActionRequest& request) {
-  if (!request.has_lifetime()) return galen::actions::kUsualLifetime;
+  if (!request.has_lifetime()) return galen::remediation::kUsualLifetime;
   return ToDuration(request.lifetime());
 }
 
 }  // namespace
 
-ActionUpstream::ActionUpstream(Upstream& mesh, galen::actions::ActionBook& book, Executor& executor,
-                               const Clock& clock, security::AuditLog* audit,
+ActionUpstream::ActionUpstream(Upstream& mesh, galen::remediation::ApprovalStore& approvals,
+                               Executor& executor, const Clock& clock, security::AuditLog* audit,
                                clients::ExecutionClient* execution)
     : mesh_(mesh),
-      book_(book),
+      approvals_(approvals),
       executor_(executor),
       clock_(clock),
       audit_(audit),
@@ -120,11 +120,11 @@ absl::StatusOr<Upstream::Answer> ActionUpstream::Do(const Call& call,
   if (dynamic_cast<const galen::v1::ListActionsRequest*>(call.request.get()) != nullptr) {
     auto answer = std::make_unique<galen::v1::ListActionsResponse>();
     GALEN_ASSIGN_OR_RETURN(const std::vector<galen::v1::Action> actions,
-                           book_.List(diagnosis, now));
+                           approvals_.List(diagnosis, now));
     for (const galen::v1::Action& action : actions) *answer->add_actions() = action;
     return answer;
   }
-  galen::actions::ActionBook::Decision decision;
+  galen::remediation::ApprovalStore::Decision decision;
   decision.by = absl::StrCat("key/", call.asker.id);
   if (const auto* approve =
           dynamic_cast<const galen::v1::ApproveActionRequest*>(call.request.get())) {
@@ -141,13 +141,14 @@ absl::StatusOr<Upstream::Answer> ActionUpstream::Do(const Call& call,
   } else {
     return absl::UnimplementedError(absl::StrCat(call.method->full_name(), ": is not known here"));
   }
-  GALEN_ASSIGN_OR_RETURN(const galen::v1::Action action, book_.Decide(diagnosis, decision, now));
+  GALEN_ASSIGN_OR_RETURN(const galen::v1::Action action,
+                         approvals_.Decide(diagnosis, decision, now));
   return std::make_unique<galen::v1::Action>(action);
 }
 
 void ActionUpstream::DryRun(const Call& call, const galen::v1::Diagnosis& diagnosis,
                             clients::Done<galen::v1::DryRun> done) {
-  absl::StatusOr<std::vector<galen::v1::Action>> listed = book_.List(diagnosis, clock_.Now());
+  absl::StatusOr<std::vector<galen::v1::Action>> listed = approvals_.List(diagnosis, clock_.Now());
   if (!listed.ok()) return std::move(done)(listed.status());
   // (As it is proposed now; in another form it may be there once more, after that.)
   const auto action =

@@ -4,10 +4,10 @@
 #include <memory>
 #include <string>
 
-#include "common/actions/action_book.h"
 #include "common/base/clock.h"
 #include "common/base/executor.h"
 #include "common/clients/clients.h"
+#include "common/remediation/approval_store.h"
 #include "common/security/audit/audit_log.h"
 #include "galen/v1/action_service.pb.h"
 #include "services/gateway/api/upstream.h"
@@ -21,7 +21,7 @@ class ActionUpstream final : public Upstream {
  public:
   // `audit` may be null. `executor` waits for the store. `execution` asks machines for dry runs;
   // null: FAILED_PRECONDITION. All must outlive it, and `execution` what is queued in `executor`.
-  ActionUpstream(Upstream& mesh, galen::actions::ActionBook& book, Executor& executor,
+  ActionUpstream(Upstream& mesh, galen::remediation::ApprovalStore& approvals, Executor& executor,
                  const Clock& clock, security::AuditLog* audit,
                  clients::ExecutionClient* execution = nullptr);
 
@@ -37,7 +37,7 @@ class ActionUpstream final : public Upstream {
   void Audit(const Call& call, const absl::Status& status);
 
   Upstream& mesh_;
-  galen::actions::ActionBook& book_;
+  galen::remediation::ApprovalStore& approvals_;
   Executor& executor_;
   const Clock& clock_;
   security::AuditLog* const audit_;

@@ -57,9 +57,9 @@ struct Allowance {
 };
 
 // How much a tenant may ask for. Thread-safe.
-class RateGate {
+class RateLimiter {
  public:
-  virtual ~RateGate() = default;
+  virtual ~RateLimiter() = default;
   // Counts one request of a tenant: one that starts a diagnosis, or any other. `done` is called
   // once, on any thread.
   virtual void Take(const std::string& tenant, bool starts,

@@ -41,8 +41,9 @@ absl::Status TooMuch(const Allowance& allowance) {
 
 }  // namespace
 
-void Admit(Access& access, RateGate& rates, const http::Request& request, const Admission& wanted,
-           http::Headers& headers, absl::AnyInvocable<void(absl::StatusOr<Principal>) &&> done) {
+void Admit(Access& access, RateLimiter& rates, const http::Request& request,
+           const Admission& wanted, http::Headers& headers,
+           absl::AnyInvocable<void(absl::StatusOr<Principal>) &&> done) {
   absl::StatusOr<Principal> principal = access.Authenticate(request);
   if (!principal.ok()) return std::move(done)(principal.status());
   if (!principal->Has(wanted.scope)) {

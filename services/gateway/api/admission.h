@@ -22,8 +22,9 @@ struct Admission {
 // within the tenant's limits. `done` gets who asks, once, on any thread: UNAUTHENTICATED,
 // PERMISSION_DENIED the scope, NOT_FOUND the tenant (whether it exists or not), RESOURCE_EXHAUSTED
 // the limits. What is left of them is put into `headers`, which must live until then.
-void Admit(Access& access, RateGate& rates, const http::Request& request, const Admission& wanted,
-           http::Headers& headers, absl::AnyInvocable<void(absl::StatusOr<Principal>) &&> done);
+void Admit(Access& access, RateLimiter& rates, const http::Request& request,
+           const Admission& wanted, http::Headers& headers,
+           absl::AnyInvocable<void(absl::StatusOr<Principal>) &&> done);
 
 }  // namespace galen::gateway
 

@@ -18,9 +18,9 @@
 #include "common/base/mutex.h"
 #include "common/base/retry_hint.h"
 #include "common/base/steady.h"
-#include "common/metrics/catalogue.h"
+#include "common/observability/metrics/catalogue.h"
+#include "common/observability/trace/trace.h"
 #include "common/security/identity.h"
-#include "common/trace/trace.h"
 #include "services/gateway/api/admission.h"
 #include "services/gateway/api/customer_rules.h"
 #include "services/gateway/api/errors.h"
@@ -159,13 +159,13 @@ class Api::StreamsOfKeys {
   std::map<std::string, int> open_;
 };
 
-Api::Api(std::vector<gateway::Route> routes, Upstream& upstream, Access& access, RateGate& rates,
-         const Audience& audience, std::string openapi, const Options& options)
+Api::Api(std::vector<gateway::Route> routes, Upstream& upstream, Access& access, RateLimiter& rates,
+         const CustomerRedactor& redactor, std::string openapi, const Options& options)
     : table_(std::move(routes)),
       upstream_(upstream),
       access_(access),
       rates_(rates),
-      audience_(audience),
+      redactor_(redactor),
       openapi_(std::move(openapi)),
       options_(options),
       calls_(std::make_shared<metrics::Calls>(metrics::Calls::Names{
@@ -261,7 +261,7 @@ void Api::Ask(const std::shared_ptr<Inquiry>& inquiry) {
     }
     view = [this, tenant](google::protobuf::Message& answer) {
       if (options_.name_again) options_.name_again(tenant, answer);
-      audience_.ForCustomer(tenant, answer);
+      redactor_.ForCustomer(tenant, answer);
     };
   }
   if (absl::Status status = SignConfirmation(inquiry->principal, options_.is_cause, *made->request);

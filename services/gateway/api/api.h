@@ -10,14 +10,14 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "common/metrics/calls.h"
+#include "common/observability/metrics/calls.h"
 #include "services/gateway/api/access.h"
 #include "services/gateway/api/confirmation.h"
 #include "services/gateway/api/routes.h"
 #include "services/gateway/api/upstream.h"
 #include "services/gateway/api/watch_stream.h"
-#include "services/gateway/audience/audience.h"
 #include "services/gateway/http/handler.h"
+#include "services/gateway/redaction/customer_redactor.h"
 
 namespace galen::gateway {
 
@@ -42,10 +42,10 @@ class Api final : public http::Handler {
     // The reverse of `fill_in`, in what customers of the tenant are answered. Must not block.
     std::function<void(const std::string& tenant, google::protobuf::Message& answer)> name_again;
   };
-  // `audience`: what customers are not shown. `openapi`: the description of all routes, as JSON.
+  // `redactor`: what customers are not shown. `openapi`: the description of all routes, as JSON.
   // All references must outlive it.
-  Api(std::vector<Route> routes, Upstream& upstream, Access& access, RateGate& rates,
-      const Audience& audience, std::string openapi, const Options& options);
+  Api(std::vector<Route> routes, Upstream& upstream, Access& access, RateLimiter& rates,
+      const CustomerRedactor& redactor, std::string openapi, const Options& options);
 
   void Handle(http::Request request, std::shared_ptr<http::Exchange> exchange) override;
   // Who has no key has no body read.
@@ -68,8 +68,8 @@ class Api final : public http::Handler {
   const RouteTable table_;
   Upstream& upstream_;
   Access& access_;
-  RateGate& rates_;
-  const Audience& audience_;
+  RateLimiter& rates_;
+  const CustomerRedactor& redactor_;
   const std::string openapi_;
   const Options options_;
   const std::shared_ptr<metrics::Calls> calls_;

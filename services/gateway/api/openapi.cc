@@ -12,7 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
-#include "services/gateway/api/openapi_beside.h"
+#include "services/gateway/api/openapi_extras.h"
 #include "services/gateway/api/openapi_schema.h"
 
 namespace galen::gateway {
@@ -67,7 +67,7 @@ Json Header(absl::string_view name, absl::string_view description) {
 }
 
 void AddQuery(const Route& route, const Descriptor& request, const std::set<std::string>& in_path,
-              SchemaBook& book, Json& parameters) {
+              SchemaRegistry& schema_registry, Json& parameters) {
   for (int i = 0; i < request.field_count(); ++i) {
     const FieldDescriptor& field = *request.field(i);
     if (route.body == "*" || route.body == field.name() || in_path.count(field.name()) > 0 ||
@@ -78,7 +78,7 @@ void AddQuery(const Route& route, const Descriptor& request, const std::set<std:
                           {"in", "query"},
                           {"required", false},
                           {"description", CommentOf(field)},
-                          {"schema", book.Of(field)}});
+                          {"schema", schema_registry.Of(field)}});
   }
   parameters.push_back(
       {{"name", "fields"},
@@ -88,7 +88,8 @@ void AddQuery(const Route& route, const Descriptor& request, const std::set<std:
        {"schema", {{"type", "string"}}}});
 }
 
-Json ResponsesOf(const Route& route, const MethodDescriptor& method, SchemaBook& book) {
+Json ResponsesOf(const Route& route, const MethodDescriptor& method,
+                 SchemaRegistry& schema_registry) {
   Json responses = Json::object();
   if (route.streams) {
     responses["200"] = {{"description",
@@ -98,23 +99,24 @@ Json ResponsesOf(const Route& route, const MethodDescriptor& method, SchemaBook&
                         {"content",
                          {{"text/event-stream",
                            {{"schema", {{"type", "string"}}},
-                            {"x-event-schema", book.Ref(*method.output_type())}}}}}};
+                            {"x-event-schema", schema_registry.Ref(*method.output_type())}}}}}};
     responses["204"] = {{"description", "There is nothing newer, and there will not be."}};
   } else {
     responses["200"] = {
         {"description", "OK"},
-        {"content", {{"application/json", {{"schema", book.Ref(*method.output_type())}}}}}};
+        {"content",
+         {{"application/json", {{"schema", schema_registry.Ref(*method.output_type())}}}}}};
   }
   responses["default"] = {{"$ref", "#/components/responses/Error"}};
   return responses;
 }
 
 Json OperationOf(const Route& route, const MethodDescriptor& method, Json parameters,
-                 SchemaBook& book) {
+                 SchemaRegistry& schema_registry) {
   const Descriptor& request = *method.input_type();
   std::set<std::string> in_path;
   for (const PathTemplate::Field& field : route.path.fields()) in_path.insert(field.name);
-  AddQuery(route, request, in_path, book, parameters);
+  AddQuery(route, request, in_path, schema_registry, parameters);
   if (request.FindFieldByName("request_id") != nullptr) {
     parameters.push_back(
         Header("Idempotency-Key", "The same as requestId: a repeat with it does nothing twice."));
@@ -134,9 +136,10 @@ Json OperationOf(const Route& route, const MethodDescriptor& method, Json parame
         {"required", field != nullptr},
         {"content",
          {{"application/json",
-           {{"schema", field != nullptr ? book.Of(*field) : book.Object(request, in_path)}}}}}};
+           {{"schema", field != nullptr ? schema_registry.Of(*field)
+                                        : schema_registry.Object(request, in_path)}}}}}};
   }
-  operation["responses"] = ResponsesOf(route, method, book);
+  operation["responses"] = ResponsesOf(route, method, schema_registry);
   return operation;
 }
 
@@ -177,7 +180,7 @@ absl::StatusOr<std::string> OpenApiOf(const std::vector<Route>& routes,
       return absl::InvalidArgumentError(absl::StrCat(file.name(), ": its descriptors are broken"));
     }
   }
-  SchemaBook book;
+  SchemaRegistry schema_registry;
   Json paths = Json::object();
   for (const Route& route : routes) {
     const MethodDescriptor* method = pool.FindMethodByName(route.method->full_name());
@@ -188,11 +191,11 @@ absl::StatusOr<std::string> OpenApiOf(const std::vector<Route>& routes,
     Json parameters = Json::array();
     const std::string path = PathOf(route.path, parameters);
     paths[path][route.verb == "GET" ? "get" : "post"] =
-        OperationOf(route, *method, std::move(parameters), book);
+        OperationOf(route, *method, std::move(parameters), schema_registry);
   }
-  Json schemas = book.schemas();
+  Json schemas = schema_registry.schemas();
   schemas["Error"] = ErrorSchema();
-  const BesideProtos beside = DescribeBesideProtos(uploads);
+  const OpenApiExtras beside = DescribeOpenApiExtras(uploads);
   paths.update(beside.paths);
   schemas.update(beside.schemas);
   const Json document = {

@@ -47,7 +47,7 @@ template std::string CommentOf(const google::protobuf::Descriptor&);
 template std::string CommentOf(const FieldDescriptor&);
 template std::string CommentOf(const google::protobuf::ServiceDescriptor&);
 
-Json SchemaBook::Ref(const Descriptor& message) {
+Json SchemaRegistry::Ref(const Descriptor& message) {
   const std::string name = message.full_name();
   if (!schemas_.contains(name)) {
     schemas_[name] = nullptr;  // a message may hold itself
@@ -58,7 +58,7 @@ Json SchemaBook::Ref(const Descriptor& message) {
   return {{"$ref", absl::StrCat("#/components/schemas/", name)}};
 }
 
-Json SchemaBook::Object(const Descriptor& message, const std::set<std::string>& leave_out) {
+Json SchemaRegistry::Object(const Descriptor& message, const std::set<std::string>& leave_out) {
   Json object = {{"type", "object"}};
   if (const std::string comment = CommentOf(message); !comment.empty()) {
     object["description"] = comment;
@@ -77,7 +77,7 @@ Json SchemaBook::Object(const Descriptor& message, const std::set<std::string>& 
   return object;
 }
 
-Json SchemaBook::Of(const FieldDescriptor& field) {
+Json SchemaRegistry::Of(const FieldDescriptor& field) {
   if (field.is_map()) {
     return {{"type", "object"},
             {"additionalProperties", Single(*field.message_type()->FindFieldByNumber(2))}};
@@ -86,7 +86,7 @@ Json SchemaBook::Of(const FieldDescriptor& field) {
   return Single(field);
 }
 
-Json SchemaBook::Single(const FieldDescriptor& field) {
+Json SchemaRegistry::Single(const FieldDescriptor& field) {
   switch (field.cpp_type()) {
     case FieldDescriptor::CPPTYPE_STRING:
       if (field.type() == FieldDescriptor::TYPE_BYTES) {

@@ -12,7 +12,7 @@
 namespace galen::gateway {
 
 // JSON Schemas (2020-12) of messages as ProtoJSON writes them, each once, under its name.
-class SchemaBook {
+class SchemaRegistry {
  public:
   // {"$ref": ...}; the message is put into schemas() with all that it refers to.
   nlohmann::ordered_json Ref(const google::protobuf::Descriptor& message);

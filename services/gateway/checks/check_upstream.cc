@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/mutex.h"
 #include "common/base/text.h"
-#include "common/trace/trace.h"
+#include "common/observability/trace/trace.h"
 #include "galen/v1/check_service.pb.h"
 #include "services/gateway/api/errors.h"
 

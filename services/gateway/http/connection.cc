@@ -18,7 +18,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "services/gateway/http/outbox.h"
+#include "services/gateway/http/response_writer.h"
 
 namespace galen::gateway::http {
 namespace {
@@ -42,33 +42,33 @@ absl::string_view View(beast::string_view text) { return {text.data(), text.size
 // read and one write under way.
 template <typename Stream>
 class Connection final : public Closable,
-                         public Wire,
+                         public ConnectionSink,
                          public BodyPieces,
                          public std::enable_shared_from_this<Connection<Stream>> {
   static constexpr bool kTls = !std::is_same_v<Stream, tcp::socket>;
 
  public:
   Connection(std::shared_ptr<asio::io_context> io, Stream stream,
-             std::shared_ptr<asio::ssl::context> tls, std::shared_ptr<Shared> shared)
+             std::shared_ptr<asio::ssl::context> tls, std::shared_ptr<ConnectionRegistry> registry)
       : io_(std::move(io)),
         tls_(std::move(tls)),
         stream_(std::move(stream)),
-        shared_(std::move(shared)),
+        registry_(std::move(registry)),
         read_timer_(stream_.get_executor()),
         write_timer_(stream_.get_executor()) {}
-  ~Connection() override { shared_->Leave(id_); }
+  ~Connection() override { registry_->Leave(id_); }
 
   void Start() {
-    id_ = shared_->Enter(this->shared_from_this());
+    id_ = registry_->Enter(this->shared_from_this());
     if (id_ == 0) return;
     OnStrand([this] {
       error_code ignored;
       const auto peer = Socket().remote_endpoint(ignored);
       peer_ = ignored ? "" : peer.address().to_string();
       Socket().set_option(tcp::no_delay(true), ignored);
-      shared_->Waiting(id_);
+      registry_->Waiting(id_);
       if constexpr (kTls) {
-        Limit(read_timer_, shared_->options.header_timeout);
+        Limit(read_timer_, registry_->options.header_timeout);
         stream_.async_handshake(asio::ssl::stream_base::server,
                                 [self = this->shared_from_this()](const error_code& error) {
                                   if (error) return self->Shut();
@@ -123,7 +123,7 @@ class Connection final : public Closable,
       // It may have been put off when this was on its way already.
       if (error || timer.expiry() > std::chrono::steady_clock::now()) return;
       if (self->state_ == State::kReading || self->take_ || &timer == &self->write_timer_) {
-        self->shared_->timed_out.fetch_add(1, std::memory_order_relaxed);
+        self->registry_->timed_out.fetch_add(1, std::memory_order_relaxed);
       }
       self->Shut();
     });
@@ -136,10 +136,10 @@ class Connection final : public Closable,
   void AwaitRequest() {
     if (state_ == State::kClosed) return;
     state_ = State::kIdle;
-    if (shared_->draining()) return Shut();
-    shared_->Waiting(id_);
+    if (registry_->draining()) return Shut();
+    registry_->Waiting(id_);
     if (buffer_.size() > 0) return ReadHead();
-    Limit(read_timer_, shared_->options.idle_timeout);
+    Limit(read_timer_, registry_->options.idle_timeout);
     ReadAhead();
   }
 
@@ -164,11 +164,11 @@ class Connection final : public Closable,
   void ReadHead() {
     state_ = State::kReading;
     // Who has waited long for its next request has not been slow with it.
-    shared_->Working(id_);
-    shared_->Waiting(id_);
-    Limit(read_timer_, shared_->options.header_timeout);
+    registry_->Working(id_);
+    registry_->Waiting(id_);
+    Limit(read_timer_, registry_->options.header_timeout);
     parser_.emplace();
-    parser_->header_limit(static_cast<std::uint32_t>(shared_->options.max_header_bytes));
+    parser_->header_limit(static_cast<std::uint32_t>(registry_->options.max_header_bytes));
     parser_->body_limit(boost::none);  // that depends on what the head says
     reading_ = true;
     beast::http::async_read_header(
@@ -209,12 +209,12 @@ class Connection final : public Closable,
     form_.gzip = AcceptsGzip(request_.headers.Get("Accept-Encoding"));
     continue_ = absl::EqualsIgnoreCase(View(head[beast::http::field::expect]), "100-continue");
     const std::optional<BodyRules> rules =
-        parser_->is_done() ? std::nullopt : shared_->handler.TakesPieces(request_);
+        parser_->is_done() ? std::nullopt : registry_->handler.TakesPieces(request_);
     payer_.clear();
-    most_body_ = rules ? rules->max_bytes : shared_->options.max_body_bytes;
+    most_body_ = rules ? rules->max_bytes : registry_->options.max_body_bytes;
     if (!rules && !parser_->is_done()) {
       // Who it is, before anything of the body is held: strangers share little.
-      HeadVerdict verdict = shared_->handler.LookAtHead(request_);
+      HeadVerdict verdict = registry_->handler.LookAtHead(request_);
       if (verdict.refusal) return RefuseWith(*std::move(verdict.refusal));
       payer_ = std::move(verdict.payer);
       most_body_ = std::min<std::uint64_t>(most_body_, verdict.most_body);
@@ -224,9 +224,9 @@ class Connection final : public Closable,
     }
     parser_->body_limit(most_body_);
     if (rules) return HandlePieces(*rules);
-    Limit(read_timer_, payer_.empty() ? std::min(shared_->options.unknown_body_timeout,
-                                                 shared_->options.body_timeout)
-                                      : shared_->options.body_timeout);
+    Limit(read_timer_, payer_.empty() ? std::min(registry_->options.unknown_body_timeout,
+                                                 registry_->options.body_timeout)
+                                      : registry_->options.body_timeout);
     parser_->eager(true);
     if (parser_->is_done() || !std::exchange(continue_, false)) return ReadBody();
     SendContinue([this] { ReadBody(); });
@@ -247,7 +247,7 @@ class Connection final : public Closable,
 
   void ReadBody() {
     const std::size_t bytes = parser_->get().body().size();
-    if (!shared_->TakeBody(payer_, bytes - body_bytes_)) {
+    if (!registry_->TakeBody(payer_, bytes - body_bytes_)) {
       return Refuse(503, "too many requests are being read: try again");
     }
     body_bytes_ = bytes;
@@ -265,7 +265,7 @@ class Connection final : public Closable,
 
   void Handle() {
     NoLimit(read_timer_);
-    shared_->Working(id_);
+    registry_->Working(id_);
     request_.body = std::move(parser_->get().body());
     parser_.reset();
     GiveBody();
@@ -276,17 +276,17 @@ class Connection final : public Closable,
 
   void Answer() {
     state_ = State::kAnswering;
-    outbox_ = std::make_shared<Outbox>(shared_->options.max_stream_bytes);
+    writer_ = std::make_shared<ResponseWriter>(registry_->options.max_stream_bytes);
   }
   void Hand() {
-    shared_->handler.Handle(std::exchange(request_, Request()),
-                            MakeExchange(form_, shared_, outbox_, this->shared_from_this()));
+    registry_->handler.Handle(std::exchange(request_, Request()),
+                              MakeExchange(form_, registry_, writer_, this->shared_from_this()));
   }
 
   // ---- a body that is taken in pieces, while the request is being answered
   void HandlePieces(const BodyRules& rules) {
     NoLimit(read_timer_);
-    shared_->Working(id_);
+    registry_->Working(id_);
     pieces_.emplace(std::move(*parser_));
     parser_.reset();
     pieces_until_ = std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(rules.timeout);
@@ -301,10 +301,10 @@ class Connection final : public Closable,
     if (state_ != State::kAnswering) return std::move(take)(absl::CancelledError("too late"));
     if (!pieces_) return std::move(take)(std::string());
     take_ = std::move(take);
-    shared_->Waiting(id_);
+    registry_->Waiting(id_);
     const auto left = pieces_until_ - std::chrono::steady_clock::now();
-    Limit(read_timer_, std::min(shared_->options.body_timeout, absl::FromChrono(left)));
-    if (!std::exchange(continue_, false) || writing_ || outbox_->begun()) return ReadPiece();
+    Limit(read_timer_, std::min(registry_->options.body_timeout, absl::FromChrono(left)));
+    if (!std::exchange(continue_, false) || writing_ || writer_->begun()) return ReadPiece();
     SendContinue([this] {
       SendNext();
       ReadPiece();
@@ -352,7 +352,7 @@ class Connection final : public Closable,
 
   void Give(absl::StatusOr<std::string> piece) {
     NoLimit(read_timer_);
-    shared_->Working(id_);
+    registry_->Working(id_);
     Take take = std::exchange(take_, nullptr);
     if (take) std::move(take)(std::move(piece));
   }
@@ -363,7 +363,7 @@ class Connection final : public Closable,
     const auto is = [&error](Fault fault) { return error == make_error_code(fault); };
     if (is(Fault::header_limit) || is(Fault::buffer_overflow)) {
       return Refuse(431, absl::StrCat("the head of a request has at most ",
-                                      shared_->options.max_header_bytes, " bytes"));
+                                      registry_->options.max_header_bytes, " bytes"));
     }
     if (is(Fault::body_limit)) {
       return Refuse(413, absl::StrCat("the body of a request has at most ", most_body_, " bytes"));
@@ -374,37 +374,37 @@ class Connection final : public Closable,
   }
 
   void Refuse(int status, const std::string& why) {
-    RefuseWith(shared_->handler.Refuse(status, why));
+    RefuseWith(registry_->handler.Refuse(status, why));
   }
   void RefuseWith(Response response) {
-    shared_->refused.fetch_add(1, std::memory_order_relaxed);
+    registry_->refused.fetch_add(1, std::memory_order_relaxed);
     NoLimit(read_timer_);
     GiveBody();
     parser_.reset();
     state_ = State::kAnswering;
-    outbox_ = std::make_shared<Outbox>(shared_->options.max_stream_bytes);
-    outbox_->BeginAnswer(
-        WholeAnswer(std::move(response), AnswerForm(), shared_->options.gzip_from_bytes),
+    writer_ = std::make_shared<ResponseWriter>(registry_->options.max_stream_bytes);
+    writer_->BeginAnswer(
+        WholeAnswer(std::move(response), AnswerForm(), registry_->options.gzip_from_bytes),
         /*ended=*/true, /*keep_alive=*/false);
     SendNext();
   }
 
-  void GiveBody() { shared_->GiveBody(payer_, std::exchange(body_bytes_, 0)); }
+  void GiveBody() { registry_->GiveBody(payer_, std::exchange(body_bytes_, 0)); }
 
   // ---- the answer
   void SendNext() {
     if (state_ != State::kAnswering || writing_) return;
-    Outbox::Next next = outbox_->TakeNext();
+    ResponseWriter::Next next = writer_->TakeNext();
     switch (next.what) {
-      case Outbox::Next::kNothing:
+      case ResponseWriter::Next::kNothing:
         return;
-      case Outbox::Next::kBroken:
+      case ResponseWriter::Next::kBroken:
         return Shut();
-      case Outbox::Next::kFinished:
-        outbox_.reset();
+      case ResponseWriter::Next::kFinished:
+        writer_.reset();
         if (!next.keep_alive) return Linger();
         return AwaitRequest();
-      case Outbox::Next::kSend:
+      case ResponseWriter::Next::kSend:
         sending_ = std::move(next.bytes);
         sent_ = 0;
         writing_ = true;
@@ -416,14 +416,14 @@ class Connection final : public Closable,
     if (sent_ == sending_.size()) {
       NoLimit(write_timer_);
       writing_ = false;
-      outbox_->Sent(std::exchange(sent_, 0));
+      writer_->Sent(std::exchange(sent_, 0));
       sending_ = std::string();
       // Whoever waits for room may end the answer, or the connection.
-      const std::shared_ptr<Outbox> outbox = outbox_;
-      outbox->TellRoom();
+      const std::shared_ptr<ResponseWriter> writer = writer_;
+      writer->TellRoom();
       return SendNext();
     }
-    Limit(write_timer_, shared_->options.write_timeout);
+    Limit(write_timer_, registry_->options.write_timeout);
     asio::async_write(
         stream_,
         asio::buffer(sending_.data() + sent_, std::min(sending_.size() - sent_, kWriteSlice)),
@@ -475,17 +475,18 @@ class Connection final : public Closable,
     error_code ignored;
     Socket().close(ignored);
     GiveBody();
-    shared_->Leave(id_);
+    registry_->Leave(id_);
     if (Take take = std::exchange(take_, nullptr)) {
       std::move(take)(absl::CancelledError("the client is gone, or was too slow"));
     }
-    if (const std::shared_ptr<Outbox> outbox = std::exchange(outbox_, nullptr)) outbox->TellGone();
+    if (const std::shared_ptr<ResponseWriter> writer = std::exchange(writer_, nullptr))
+      writer->TellGone();
   }
 
   const std::shared_ptr<asio::io_context> io_;  // for those who hold us longer than the server
   const std::shared_ptr<asio::ssl::context> tls_;
   Stream stream_;
-  const std::shared_ptr<Shared> shared_;
+  const std::shared_ptr<ConnectionRegistry> registry_;
   asio::steady_timer read_timer_;
   asio::steady_timer write_timer_;
   std::int64_t id_ = 0;
@@ -506,7 +507,7 @@ class Connection final : public Closable,
   Take take_;  // who waits for a piece
   bool reading_ = false;
   bool writing_ = false;
-  std::shared_ptr<Outbox> outbox_;
+  std::shared_ptr<ResponseWriter> writer_;
   std::string sending_;
   std::size_t sent_ = 0;
   std::size_t discarded_ = 0;
@@ -515,16 +516,16 @@ class Connection final : public Closable,
 }  // namespace
 
 void ServeConnection(std::shared_ptr<asio::io_context> io, tcp::socket socket,
-                     const std::shared_ptr<Shared>& shared,
+                     const std::shared_ptr<ConnectionRegistry>& registry,
                      std::shared_ptr<asio::ssl::context> tls) {
   if (tls == nullptr) {
-    std::make_shared<Connection<tcp::socket>>(std::move(io), std::move(socket), nullptr, shared)
+    std::make_shared<Connection<tcp::socket>>(std::move(io), std::move(socket), nullptr, registry)
         ->Start();
     return;
   }
   asio::ssl::stream<tcp::socket> stream(std::move(socket), *tls);
   std::make_shared<Connection<asio::ssl::stream<tcp::socket>>>(std::move(io), std::move(stream),
-                                                               std::move(tls), shared)
+                                                               std::move(tls), registry)
       ->Start();
 }
 

@@ -6,14 +6,15 @@
 #include <boost/asio/ssl/context.hpp>
 #include <memory>
 
-#include "services/gateway/http/shared.h"
+#include "services/gateway/http/connection_registry.h"
 
 namespace galen::gateway::http {
 
 // Serves one connection, which keeps itself alive until it ends. The socket's executor must be a
 // strand of `io`. `tls` may be null.
 void ServeConnection(std::shared_ptr<boost::asio::io_context> io,
-                     boost::asio::ip::tcp::socket socket, const std::shared_ptr<Shared>& shared,
+                     boost::asio::ip::tcp::socket socket,
+                     const std::shared_ptr<ConnectionRegistry>& registry,
                      std::shared_ptr<boost::asio::ssl::context> tls);
 
 }  // namespace galen::gateway::http

@@ -17,7 +17,7 @@
 #include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
 #include "services/gateway/http/connection.h"
-#include "services/gateway/http/shared.h"
+#include "services/gateway/http/connection_registry.h"
 #include "services/gateway/http/tls.h"
 
 namespace galen::gateway::http {
@@ -51,7 +51,7 @@ absl::StatusOr<tcp::endpoint> ParseEndpoint(absl::string_view address) {
 
 struct Server::Parts {
   Parts(const ServerOptions& options, Handler& handler)
-      : shared(std::make_shared<Shared>(options, handler)),
+      : registry(std::make_shared<ConnectionRegistry>(options, handler)),
         io(std::make_shared<asio::io_context>(options.threads)),
         work(asio::make_work_guard(*io)),
         strand(asio::make_strand(*io)),
@@ -60,7 +60,7 @@ struct Server::Parts {
         looks(strand) {}
 
   absl::Status Listen() {
-    GALEN_ASSIGN_OR_RETURN(const tcp::endpoint endpoint, ParseEndpoint(shared->options.address));
+    GALEN_ASSIGN_OR_RETURN(const tcp::endpoint endpoint, ParseEndpoint(registry->options.address));
     error_code error;
     acceptor.open(endpoint.protocol(), error);
     if (!error) acceptor.set_option(tcp::acceptor::reuse_address(true), error);
@@ -68,7 +68,7 @@ struct Server::Parts {
     if (!error) acceptor.listen(asio::socket_base::max_listen_connections, error);
     if (error) {
       return absl::UnavailableError(
-          absl::StrCat(shared->options.address, ": cannot be listened on: ", error.message()));
+          absl::StrCat(registry->options.address, ": cannot be listened on: ", error.message()));
     }
     port = acceptor.local_endpoint(error).port();
     return absl::OkStatus();
@@ -80,7 +80,7 @@ struct Server::Parts {
         asio::make_strand(*io), [this](const error_code& error, tcp::socket socket) {
           if (!acceptor.is_open()) return;
           if (error) {
-            shared->MakeRoom();
+            registry->MakeRoom();
             pause.expires_after(kAcceptPause);
             pause.async_wait([this](const error_code& stopped) {
               if (!stopped && acceptor.is_open()) Accept();
@@ -88,8 +88,8 @@ struct Server::Parts {
             return;
           }
           // Where everybody is being answered, nobody has to go for it: the new one is closed.
-          if (shared->MakeRoom()) {
-            ServeConnection(io, std::move(socket), shared, tls == nullptr ? nullptr : tls->Now());
+          if (registry->MakeRoom()) {
+            ServeConnection(io, std::move(socket), registry, tls == nullptr ? nullptr : tls->Now());
           }
           Accept();
         });
@@ -113,7 +113,7 @@ struct Server::Parts {
     });
   }
 
-  const std::shared_ptr<Shared> shared;
+  const std::shared_ptr<ConnectionRegistry> registry;
   const std::shared_ptr<asio::io_context> io;
   asio::executor_work_guard<asio::io_context::executor_type> work;
   asio::strand<asio::io_context::executor_type> strand;
@@ -151,7 +151,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options, Han
 
 Server::~Server() {
   Drain(absl::ZeroDuration());
-  parts_->shared->CloseAll();
+  parts_->registry->CloseAll();
   // With every socket closed, nothing is left to wait for.
   parts_->work.reset();
   for (std::thread& thread : parts_->threads) thread.join();
@@ -160,18 +160,18 @@ Server::~Server() {
 int Server::port() const { return parts_->port; }
 
 ServerCounts Server::counts() const {
-  const Shared& shared = *parts_->shared;
-  return {.connections = shared.connections.load(),
-          .open = shared.open(),
-          .evicted = shared.evicted.load(),
-          .timed_out = shared.timed_out.load(),
-          .refused = shared.refused.load()};
+  const ConnectionRegistry& registry = *parts_->registry;
+  return {.connections = registry.connections.load(),
+          .open = registry.open(),
+          .evicted = registry.evicted.load(),
+          .timed_out = registry.timed_out.load(),
+          .refused = registry.refused.load()};
 }
 
 void Server::Drain(absl::Duration grace) {
   parts_->StopAccepting();
-  parts_->shared->Drain();
-  parts_->shared->WaitUntilNone(grace);
+  parts_->registry->Drain();
+  parts_->registry->WaitUntilNone(grace);
 }
 
 }  // namespace galen::gateway::http

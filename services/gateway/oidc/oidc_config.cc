@@ -10,13 +10,12 @@
 #include "common/base/read_file.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
-#include "common/host/yaml.h"
 #include "common/security/loopback.h"
+#include "common/yaml/yaml.h"
 
 namespace galen::gateway {
 namespace {
 
-using host::Yaml;
 using nlohmann::json;
 
 // HTTPS; plain HTTP on this machine alone, where nobody can change the keys on their way.
@@ -32,40 +31,40 @@ absl::Status ReadTenant(const Yaml& value, absl::string_view file, OidcIssuer& i
   if (value.kind == Yaml::Kind::kMap) {
     const Yaml* const claim = value.Find("claim");
     if (claim == nullptr || value.fields.size() != 1) {
-      return host::YamlError(value, file, "tenant: is neither a name nor {claim: NAME}");
+      return YamlError(value, file, "tenant: is neither a name nor {claim: NAME}");
     }
-    GALEN_ASSIGN_OR_RETURN(issuer.tenant_claim, host::YamlText(*claim, file, "tenant.claim"));
+    GALEN_ASSIGN_OR_RETURN(issuer.tenant_claim, YamlText(*claim, file, "tenant.claim"));
     return absl::OkStatus();
   }
-  GALEN_ASSIGN_OR_RETURN(issuer.tenant, host::YamlText(value, file, "tenant"));
+  GALEN_ASSIGN_OR_RETURN(issuer.tenant, YamlText(value, file, "tenant"));
   if (issuer.tenant != "*" && !IsTenant(issuer.tenant)) {
-    return host::YamlError(value, file, "tenant: is no name of a tenant");
+    return YamlError(value, file, "tenant: is no name of a tenant");
   }
   return absl::OkStatus();
 }
 
 absl::Status ReadRoles(const Yaml& value, absl::string_view file, OidcIssuer& issuer) {
-  if (value.kind != Yaml::Kind::kMap) return host::YamlError(value, file, "roles: is no map");
+  if (value.kind != Yaml::Kind::kMap) return YamlError(value, file, "roles: is no map");
   for (const Yaml::Field& field : value.fields) {
     if (field.name == "claim") {
-      GALEN_ASSIGN_OR_RETURN(issuer.role_claim, host::YamlText(field.value, file, "roles.claim"));
+      GALEN_ASSIGN_OR_RETURN(issuer.role_claim, YamlText(field.value, file, "roles.claim"));
       continue;
     }
     const std::optional<UserRole> role = ParseUserRole(field.name);
     if (!role.has_value()) {
-      return host::YamlError(field.value, file,
-                             absl::StrCat("roles: \"", CleanText(field.name, 64),
-                                          "\" is none of customer, operator, approver, admin"));
+      return YamlError(field.value, file,
+                       absl::StrCat("roles: \"", CleanText(field.name, 64),
+                                    "\" is none of customer, operator, approver, admin"));
     }
     GALEN_ASSIGN_OR_RETURN(std::vector<std::string> worth,
-                           host::YamlTexts(field.value, file, absl::StrCat("roles.", field.name)));
+                           YamlTexts(field.value, file, absl::StrCat("roles.", field.name)));
     issuer.roles.emplace_back(*role, std::move(worth));
   }
   return absl::OkStatus();
 }
 
 absl::StatusOr<OidcIssuer> ReadIssuer(const Yaml& value, absl::string_view file) {
-  if (value.kind != Yaml::Kind::kMap) return host::YamlError(value, file, "an issuer is a map");
+  if (value.kind != Yaml::Kind::kMap) return YamlError(value, file, "an issuer is a map");
   OidcIssuer issuer;
   const std::pair<absl::string_view, std::string*> texts[] = {{"issuer", &issuer.issuer},
                                                               {"audience", &issuer.audience},
@@ -76,32 +75,32 @@ absl::StatusOr<OidcIssuer> ReadIssuer(const Yaml& value, absl::string_view file)
     const auto text = std::find_if(std::begin(texts), std::end(texts),
                                    [&](const auto& known) { return known.first == field.name; });
     if (text != std::end(texts)) {
-      GALEN_ASSIGN_OR_RETURN(*text->second, host::YamlText(field.value, file, field.name));
+      GALEN_ASSIGN_OR_RETURN(*text->second, YamlText(field.value, file, field.name));
     } else if (field.name == "tenant") {
       GALEN_RETURN_IF_ERROR(ReadTenant(field.value, file, issuer));
     } else if (field.name == "roles") {
       GALEN_RETURN_IF_ERROR(ReadRoles(field.value, file, issuer));
     } else {
-      return host::YamlError(field.value, file,
-                             absl::StrCat("\"", CleanText(field.name, 64),
-                                          "\" is none of issuer, audience, jwks, ca_file, tenant, "
-                                          "roles, scopes"));
+      return YamlError(field.value, file,
+                       absl::StrCat("\"", CleanText(field.name, 64),
+                                    "\" is none of issuer, audience, jwks, ca_file, tenant, "
+                                    "roles, scopes"));
     }
   }
   if (!IsSafeUrl(issuer.issuer)) {
-    return host::YamlError(value, file, "issuer: is no https:// URL, nor http:// on loopback");
+    return YamlError(value, file, "issuer: is no https:// URL, nor http:// on loopback");
   }
   if (!issuer.jwks.empty() && !IsSafeUrl(issuer.jwks)) {
-    return host::YamlError(value, file, "jwks: is no https:// URL, nor http:// on loopback");
+    return YamlError(value, file, "jwks: is no https:// URL, nor http:// on loopback");
   }
   if (issuer.audience.empty()) {
-    return host::YamlError(value, file, "audience: is missing; tokens for others would be taken");
+    return YamlError(value, file, "audience: is missing; tokens for others would be taken");
   }
   if (issuer.tenant.empty() == issuer.tenant_claim.empty()) {
-    return host::YamlError(value, file, "tenant: is missing; a name, \"*\", or {claim: NAME}");
+    return YamlError(value, file, "tenant: is missing; a name, \"*\", or {claim: NAME}");
   }
   if (issuer.roles.empty()) {
-    return host::YamlError(value, file, "roles: is missing; nobody would be let in");
+    return YamlError(value, file, "roles: is missing; nobody would be let in");
   }
   return issuer;
 }
@@ -131,18 +130,18 @@ std::set<std::string> WordsOf(const json& claims, const std::string& name, bool 
 
 absl::StatusOr<std::vector<OidcIssuer>> ParseOidcConfig(absl::string_view text,
                                                         absl::string_view file) {
-  GALEN_ASSIGN_OR_RETURN(const Yaml root, host::ParseYaml(text, file));
+  GALEN_ASSIGN_OR_RETURN(const Yaml root, ParseYaml(text, file));
   const Yaml* const list = root.Find("issuers");
   if (list == nullptr || list->kind != Yaml::Kind::kList || list->items.empty() ||
       root.fields.size() != 1) {
-    return host::YamlError(root, file, "is not \"issuers:\" with a list of identity providers");
+    return YamlError(root, file, "is not \"issuers:\" with a list of identity providers");
   }
   std::vector<OidcIssuer> issuers;
   for (const Yaml& item : list->items) {
     GALEN_ASSIGN_OR_RETURN(OidcIssuer issuer, ReadIssuer(item, file));
     for (const OidcIssuer& other : issuers) {
       if (other.issuer == issuer.issuer) {
-        return host::YamlError(item, file, "issuer: stands there twice");
+        return YamlError(item, file, "issuer: stands there twice");
       }
     }
     issuers.push_back(std::move(issuer));

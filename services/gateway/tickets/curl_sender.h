@@ -3,7 +3,7 @@
 
 #include "common/base/cancellation.h"
 #include "common/http/curl_transport.h"
-#include "services/gateway/tickets/courier.h"
+#include "services/gateway/tickets/delivery_worker.h"
 
 namespace galen::gateway::tickets {
 

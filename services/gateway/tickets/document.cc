@@ -12,7 +12,7 @@
 #include "common/base/proto_time.h"
 #include "common/base/text.h"
 #include "common/base/time_text.h"
-#include "common/digest/sha256.h"
+#include "common/crypto/sha256.h"
 #include "common/host/secrets.h"
 
 namespace galen::gateway::tickets {

@@ -8,7 +8,7 @@
 #include "absl/strings/str_split.h"
 #include "common/base/proto_time.h"
 #include "common/base/status_macros.h"
-#include "services/gateway/tickets/decide.h"
+#include "services/gateway/tickets/delivery_planner.h"
 
 namespace galen::gateway::tickets {
 namespace {
@@ -62,7 +62,7 @@ Scanner::Scanner(store::EventLog& events, store::Records& records, const Site& s
       site_(site),
       clock_(clock),
       owner_(std::move(owner)),
-      book_(records) {}
+      tickets_(records) {}
 
 absl::Status Scanner::PutScan() {
   GALEN_ASSIGN_OR_RETURN(
@@ -135,11 +135,11 @@ absl::Status Scanner::MakeDue(const std::string& name, const std::string& state,
     if (!target.Serves(tenant)) continue;
     if (target.when.count(state) == 0) {
       // Only where there is a ticket, or may be one.
-      GALEN_ASSIGN_OR_RETURN(const auto ticket, book_.GetTicket(target.name, name));
-      GALEN_ASSIGN_OR_RETURN(const auto due, book_.GetDue(target.name, name));
+      GALEN_ASSIGN_OR_RETURN(const auto ticket, tickets_.GetTicket(target.name, name));
+      GALEN_ASSIGN_OR_RETURN(const auto due, tickets_.GetDue(target.name, name));
       if (!ticket && !due) continue;
     }
-    GALEN_RETURN_IF_ERROR(book_.MakeDue(target.name, name, sequence, clock_.Now()));
+    GALEN_RETURN_IF_ERROR(tickets_.MakeDue(target.name, name, sequence, clock_.Now()));
   }
   return absl::OkStatus();
 }

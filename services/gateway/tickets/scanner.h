@@ -13,8 +13,8 @@
 #include "common/store/event_log.h"
 #include "common/store/records.h"
 #include "galen/gateway/v1/tickets.pb.h"
-#include "services/gateway/tickets/book.h"
 #include "services/gateway/tickets/site.h"
+#include "services/gateway/tickets/ticket_store.h"
 
 namespace galen::gateway::tickets {
 
@@ -51,7 +51,7 @@ class Scanner {
   const Site& site_;
   const Clock& clock_;
   const std::string owner_;
-  TicketBook book_;
+  TicketStore tickets_;
   Stored<v1::TicketScan> scan_;
   bool began_now_ = false;
   std::map<std::string, Followed> followed_;

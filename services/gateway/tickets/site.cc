@@ -84,7 +84,7 @@ void ReadAuth(YamlMap& map, const fs::path& directory, Target& target) {
   }
 }
 
-Target ReadTarget(const host::Yaml& node, const std::string& file,
+Target ReadTarget(const Yaml& node, const std::string& file,
                   const std::map<std::string, TicketSystem>& systems, YamlMap& outer) {
   YamlMap map(node, file, "target");
   Target target;
@@ -139,7 +139,7 @@ Target ReadTarget(const host::Yaml& node, const std::string& file,
 
 absl::StatusOr<Site> ParseSite(absl::string_view text, const std::string& file,
                                const std::map<std::string, TicketSystem>& systems) {
-  GALEN_ASSIGN_OR_RETURN(const host::Yaml yaml, host::ParseYaml(text, file));
+  GALEN_ASSIGN_OR_RETURN(const Yaml yaml, ParseYaml(text, file));
   YamlMap map(yaml, file, "tickets");
   Site site;
   map.Text("console_url", site.console_url);
@@ -148,15 +148,15 @@ absl::StatusOr<Site> ParseSite(absl::string_view text, const std::string& file,
     map.Wrong("console_url", "is no http:// or https:// address");
   }
   while (absl::EndsWith(site.console_url, "/")) site.console_url.pop_back();
-  const host::Yaml* targets = map.Node("targets");
-  if (targets == nullptr || targets->kind != host::Yaml::Kind::kList || targets->items.empty()) {
+  const Yaml* targets = map.Node("targets");
+  if (targets == nullptr || targets->kind != Yaml::Kind::kList || targets->items.empty()) {
     map.Wrong("targets", "is no list of targets");
   } else {
     std::set<std::string> names;
-    for (const host::Yaml& node : targets->items) {
+    for (const Yaml& node : targets->items) {
       site.targets.push_back(ReadTarget(node, file, systems, map));
       if (!names.insert(site.targets.back().name).second) {
-        map.Wrong(host::YamlError(node, file, "name: stands twice; choose another one"));
+        map.Wrong(YamlError(node, file, "name: stands twice; choose another one"));
       }
     }
   }

@@ -27,7 +27,7 @@ constexpr absl::string_view kGiven[] = {
     "owner", "severity", "node",      "device", "time",  "sequence",    "url",     "body",
     "plain", "id",       "key",       "page",   "since", "since_epoch", "comment", "user"};
 
-RequestForm ReadRequest(const host::Yaml& node, absl::string_view file, absl::string_view name,
+RequestForm ReadRequest(const Yaml& node, absl::string_view file, absl::string_view name,
                         const Knows& known, YamlMap& outer) {
   YamlMap map(node, file, name);
   RequestForm request;
@@ -84,13 +84,13 @@ RequestForm ReadRequest(const host::Yaml& node, absl::string_view file, absl::st
 }
 
 void ReadAuths(YamlMap& map, absl::string_view file, TicketSystem& system) {
-  const host::Yaml* auths = map.Node("auth");
+  const Yaml* auths = map.Node("auth");
   if (auths == nullptr) {
     system.auths.push_back({"none", {"none", "", ""}});
     return;
   }
   const Knows known = [](absl::string_view name) { return name == "secret" || name == "user"; };
-  for (const host::Yaml::Field& field : auths->fields) {
+  for (const Yaml::Field& field : auths->fields) {
     YamlMap auth(field.value, file, field.name);
     TicketSystem::Auth read;
     auth.Text("kind", read.kind, /*required=*/true);
@@ -114,9 +114,9 @@ void ReadAuths(YamlMap& map, absl::string_view file, TicketSystem& system) {
 }
 
 void ReadVariables(YamlMap& map, absl::string_view file, TicketSystem& system) {
-  const host::Yaml* variables = map.Node("variables");
+  const Yaml* variables = map.Node("variables");
   if (variables == nullptr) return;
-  for (const host::Yaml::Field& field : variables->fields) {
+  for (const Yaml::Field& field : variables->fields) {
     YamlMap variable(field.value, file, field.name);
     TicketSystem::Variable read;
     variable.Bool("required", read.required);
@@ -127,9 +127,9 @@ void ReadVariables(YamlMap& map, absl::string_view file, TicketSystem& system) {
 }
 
 void ReadMaps(YamlMap& map, absl::string_view file, TicketSystem& system) {
-  const host::Yaml* maps = map.Node("maps");
+  const Yaml* maps = map.Node("maps");
   if (maps == nullptr) return;
-  for (const host::Yaml::Field& field : maps->fields) {
+  for (const Yaml::Field& field : maps->fields) {
     YamlMap one(field.value, file, field.name);
     TicketSystem::Map read;
     one.Text("from", read.from, /*required=*/true);
@@ -150,7 +150,7 @@ const RequestForm* TicketSystem::Find(absl::string_view request) const {
 }
 
 absl::StatusOr<TicketSystem> ParseSystem(absl::string_view text, absl::string_view file) {
-  GALEN_ASSIGN_OR_RETURN(const host::Yaml yaml, host::ParseYaml(text, file));
+  GALEN_ASSIGN_OR_RETURN(const Yaml yaml, ParseYaml(text, file));
   YamlMap map(yaml, file, "ticket system");
   TicketSystem system;
   map.Text("id", system.id, /*required=*/true);
@@ -167,7 +167,7 @@ absl::StatusOr<TicketSystem> ParseSystem(absl::string_view text, absl::string_vi
   }
   map.Size("most_text", system.most_text);
   map.Size("most_comment", system.most_comment);
-  if (const host::Yaml* ok = map.Node("ok"); ok != nullptr) {
+  if (const Yaml* ok = map.Node("ok"); ok != nullptr) {
     YamlMap good(*ok, file, "ok");
     good.Text("at", system.ok_at, /*required=*/true);
     good.Text("is", system.ok_is, /*required=*/true);
@@ -195,8 +195,8 @@ absl::StatusOr<TicketSystem> ParseSystem(absl::string_view text, absl::string_vi
       map.Wrong("maps", absl::StrCat(name, ": else: ", status.message()));
     }
   }
-  if (const host::Yaml* requests = map.Node("requests"); requests != nullptr) {
-    for (const host::Yaml::Field& field : requests->fields) {
+  if (const Yaml* requests = map.Node("requests"); requests != nullptr) {
+    for (const Yaml::Field& field : requests->fields) {
       if (std::find(std::begin(kRequests), std::end(kRequests), field.name) ==
           std::end(kRequests)) {
         map.Wrong("requests",

@@ -3,16 +3,16 @@
 #include <utility>
 #include <vector>
 
-#include "common/metrics/catalogue.h"
-#include "common/metrics/registry.h"
+#include "common/observability/metrics/catalogue.h"
+#include "common/observability/metrics/registry.h"
 
 namespace galen::gateway::tickets {
 
 std::shared_ptr<const prometheus::Collectable> TicketNumbers(
-    std::function<std::map<std::string, Courier::Counts>()> counts) {
+    std::function<std::map<std::string, DeliveryWorker::Counts>()> counts) {
   return metrics::SourceOf([counts = std::move(counts)] {
     // (Labels are views of what stands here.)
-    const std::map<std::string, Courier::Counts> now = counts();
+    const std::map<std::string, DeliveryWorker::Counts> now = counts();
     prometheus::MetricFamily requests = metrics::FamilyOf(metrics::kTickets);
     prometheus::MetricFamily due = metrics::FamilyOf(metrics::kTicketsDue);
     prometheus::MetricFamily oldest = metrics::FamilyOf(metrics::kTicketsOldest);

@@ -7,13 +7,13 @@
 #include <string>
 
 #include "prometheus/collectable.h"
-#include "services/gateway/tickets/courier.h"
+#include "services/gateway/tickets/delivery_worker.h"
 
 namespace galen::gateway::tickets {
 
 // galen_tickets_*, from what `counts` says by target.
 std::shared_ptr<const prometheus::Collectable> TicketNumbers(
-    std::function<std::map<std::string, Courier::Counts>()> counts);
+    std::function<std::map<std::string, DeliveryWorker::Counts>()> counts);
 
 }  // namespace galen::gateway::tickets
 

@@ -4,17 +4,17 @@
 
 namespace galen::gateway::tickets {
 
-YamlMap::YamlMap(const host::Yaml& yaml, absl::string_view file, absl::string_view what)
+YamlMap::YamlMap(const Yaml& yaml, absl::string_view file, absl::string_view what)
     : yaml_(yaml), file_(file) {
-  if (yaml.kind != host::Yaml::Kind::kMap) {
-    wrong_ = host::YamlError(yaml, file, absl::StrCat(what, ": is no map of fields"));
+  if (yaml.kind != Yaml::Kind::kMap) {
+    wrong_ = YamlError(yaml, file, absl::StrCat(what, ": is no map of fields"));
   }
 }
 
-const host::Yaml* YamlMap::Node(absl::string_view field) {
+const Yaml* YamlMap::Node(absl::string_view field) {
   asked_.insert(std::string(field));
-  const host::Yaml* node = yaml_.Find(field);
-  return node == nullptr || node->kind == host::Yaml::Kind::kNull ? nullptr : node;
+  const Yaml* node = yaml_.Find(field);
+  return node == nullptr || node->kind == Yaml::Kind::kNull ? nullptr : node;
 }
 
 void YamlMap::Wrong(const absl::Status& status) {
@@ -22,55 +22,55 @@ void YamlMap::Wrong(const absl::Status& status) {
 }
 
 void YamlMap::Wrong(absl::string_view field, absl::string_view what) {
-  const host::Yaml* node = field.empty() ? nullptr : yaml_.Find(field);
-  Wrong(host::YamlError(node == nullptr ? yaml_ : *node, file_,
-                        absl::StrCat(field, field.empty() ? "" : ": ", what)));
+  const Yaml* node = field.empty() ? nullptr : yaml_.Find(field);
+  Wrong(YamlError(node == nullptr ? yaml_ : *node, file_,
+                  absl::StrCat(field, field.empty() ? "" : ": ", what)));
 }
 
 void YamlMap::Text(absl::string_view field, std::string& value, bool required) {
-  const host::Yaml* node = Node(field);
+  const Yaml* node = Node(field);
   if (node == nullptr) {
     if (required) Wrong("", absl::StrCat(field, ": is not there; add it"));
     return;
   }
-  absl::StatusOr<std::string> text = host::YamlText(*node, file_, field);
+  absl::StatusOr<std::string> text = YamlText(*node, file_, field);
   if (!text.ok()) return Wrong(text.status());
   value = *std::move(text);
   if (required && value.empty()) Wrong(field, "is empty");
 }
 
 void YamlMap::Texts(absl::string_view field, std::vector<std::string>& value) {
-  const host::Yaml* node = Node(field);
+  const Yaml* node = Node(field);
   if (node == nullptr) return;
-  absl::StatusOr<std::vector<std::string>> texts = host::YamlTexts(*node, file_, field);
+  absl::StatusOr<std::vector<std::string>> texts = YamlTexts(*node, file_, field);
   if (!texts.ok()) return Wrong(texts.status());
   value = *std::move(texts);
 }
 
 void YamlMap::TextMap(absl::string_view field,
                       std::vector<std::pair<std::string, std::string>>& value) {
-  const host::Yaml* node = Node(field);
+  const Yaml* node = Node(field);
   if (node == nullptr) return;
-  if (node->kind != host::Yaml::Kind::kMap) return Wrong(field, "is no map of texts");
-  for (const host::Yaml::Field& entry : node->fields) {
-    absl::StatusOr<std::string> text = host::YamlText(entry.value, file_, entry.name);
+  if (node->kind != Yaml::Kind::kMap) return Wrong(field, "is no map of texts");
+  for (const Yaml::Field& entry : node->fields) {
+    absl::StatusOr<std::string> text = YamlText(entry.value, file_, entry.name);
     if (!text.ok()) return Wrong(text.status());
     value.emplace_back(entry.name, *std::move(text));
   }
 }
 
 void YamlMap::Bool(absl::string_view field, bool& value) {
-  const host::Yaml* node = Node(field);
+  const Yaml* node = Node(field);
   if (node == nullptr) return;
-  const absl::StatusOr<bool> read = host::YamlBool(*node, file_, field);
+  const absl::StatusOr<bool> read = YamlBool(*node, file_, field);
   if (!read.ok()) return Wrong(read.status());
   value = *read;
 }
 
 void YamlMap::Integer(absl::string_view field, std::int64_t least, std::int64_t most, int& value) {
-  const host::Yaml* node = Node(field);
+  const Yaml* node = Node(field);
   if (node == nullptr) return;
-  const absl::StatusOr<std::int64_t> read = host::YamlInteger(*node, file_, field);
+  const absl::StatusOr<std::int64_t> read = YamlInteger(*node, file_, field);
   if (!read.ok()) return Wrong(read.status());
   if (*read < least || *read > most) {
     return Wrong(field, absl::StrCat("is not within ", least, " to ", most));
@@ -99,7 +99,7 @@ void YamlMap::Duration(absl::string_view field, absl::Duration least, absl::Dura
 
 absl::Status YamlMap::NothingElse() {
   if (wrong_.ok()) {
-    for (const host::Yaml::Field& field : yaml_.fields) {
+    for (const Yaml::Field& field : yaml_.fields) {
       if (asked_.count(field.name) > 0) continue;
       Wrong(field.name, "there is no such field here");
     }

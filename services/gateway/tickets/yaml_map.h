@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "common/host/yaml.h"
+#include "common/yaml/yaml.h"
 
 namespace galen::gateway::tickets {
 
@@ -20,7 +20,7 @@ namespace galen::gateway::tickets {
 class YamlMap {
  public:
   // `yaml` and `file` must outlive it.
-  YamlMap(const host::Yaml& yaml, absl::string_view file, absl::string_view what);
+  YamlMap(const Yaml& yaml, absl::string_view file, absl::string_view what);
 
   void Text(absl::string_view field, std::string& value, bool required = false);
   void Texts(absl::string_view field, std::vector<std::string>& value);
@@ -32,7 +32,7 @@ class YamlMap {
   void Duration(absl::string_view field, absl::Duration least, absl::Duration most,
                 absl::Duration& value);
   // Null when it is not there.
-  const host::Yaml* Node(absl::string_view field);
+  const Yaml* Node(absl::string_view field);
 
   // Notes that a field, or this map for "", is not as it should be.
   void Wrong(absl::string_view field, absl::string_view what);
@@ -41,7 +41,7 @@ class YamlMap {
   absl::Status NothingElse();
 
  private:
-  const host::Yaml& yaml_;
+  const Yaml& yaml_;
   const absl::string_view file_;
   std::set<std::string> asked_;
   absl::Status wrong_;

@@ -5,7 +5,7 @@
 namespace galen::gateway {
 
 absl::StatusOr<std::unique_ptr<Uploads>> Uploads::Open(const UploadStore::Options& options,
-                                                       Access& access, RateGate& rates,
+                                                       Access& access, RateLimiter& rates,
                                                        const Clock& clock) {
   if (options.directory.empty()) return nullptr;
   if (options.most_bytes < 1 || options.tenant_bytes < 1 || options.keep <= absl::ZeroDuration()) {

@@ -17,7 +17,7 @@ struct Uploads {
   // Null without a directory: no uploads are taken. INVALID_ARGUMENT for a limit that is not more
   // than 0, and what UploadStore::Open says. All must outlive it.
   static absl::StatusOr<std::unique_ptr<Uploads>> Open(const UploadStore::Options& options,
-                                                       Access& access, RateGate& rates,
+                                                       Access& access, RateLimiter& rates,
                                                        const Clock& clock);
 
   std::unique_ptr<UploadStore> store;

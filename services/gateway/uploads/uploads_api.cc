@@ -8,8 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/base/time_text.h"
+#include "common/observability/trace/trace.h"
 #include "common/security/identity.h"
-#include "common/trace/trace.h"
 #include "services/gateway/api/admission.h"
 #include "services/gateway/api/errors.h"
 #include "services/gateway/api/json_response.h"
@@ -75,7 +75,7 @@ class UploadsApi::Call {
   const std::shared_ptr<http::Exchange> exchange_;
 };
 
-UploadsApi::UploadsApi(UploadStore& store, Access& access, RateGate& rates, Executor& executor,
+UploadsApi::UploadsApi(UploadStore& store, Access& access, RateLimiter& rates, Executor& executor,
                        Executor& unpacking)
     : store_(store),
       access_(access),

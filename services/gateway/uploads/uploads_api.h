@@ -23,7 +23,7 @@ class UploadsApi final : public http::Handler {
  public:
   // All must outlive it. `executor` waits for the disk; `unpacking` does what takes long, of each
   // tenant one at a time.
-  UploadsApi(UploadStore& store, Access& access, RateGate& rates, Executor& executor,
+  UploadsApi(UploadStore& store, Access& access, RateLimiter& rates, Executor& executor,
              Executor& unpacking);
 
   void Handle(http::Request request, std::shared_ptr<http::Exchange> exchange) override;
@@ -44,7 +44,7 @@ class UploadsApi final : public http::Handler {
 
   UploadStore& store_;
   Access& access_;
-  RateGate& rates_;
+  RateLimiter& rates_;
   Executor& executor_;
   Executor& unpacking_;
   Mutex mu_;

@@ -14,9 +14,9 @@
 #include "common/base/mutex.h"
 #include "common/base/steady.h"
 #include "common/base/text.h"
+#include "common/observability/trace/trace.h"
 #include "common/rpc/status.h"
 #include "common/security/claims/claim.h"
-#include "common/trace/trace.h"
 
 namespace galen::gateway {
 namespace {

@@ -38,7 +38,8 @@ class Document {
   // twice, the first. INVALID_ARGUMENT what is not encoded so, or has more than 200 names.
   static absl::StatusOr<Document> FromForm(absl::string_view body);
 
-  // The texts, numbers and truth values there, as text, in order; lists, objects and null are none.
+  // The texts, counters and truth values there, as text, in order; lists, objects and null are
+  // none.
   std::vector<std::string> Texts(const Pointer& pointer) const;
   // The first of them, "" when there is none.
   std::string Text(const Pointer& pointer) const;

@@ -13,7 +13,7 @@
 #include "common/base/status_macros.h"
 #include "common/base/steady.h"
 #include "common/http/curl_transport.h"
-#include "services/gateway/webhooks/reading.h"
+#include "services/gateway/webhooks/payload_parser.h"
 
 namespace galen::gateway::webhooks {
 namespace {
@@ -38,8 +38,8 @@ std::string PercentEncode(absl::string_view text) {
   return out;
 }
 
-// Ledger::Take() for a thread that may wait.
-absl::Status TakeAndWait(Ledger& ledger, const std::string& endpoint,
+// WebhookJournal::Take() for a thread that may wait.
+absl::Status TakeAndWait(WebhookJournal& webhook_journal, const std::string& endpoint,
                          std::vector<v1::WebhookEvent> events) {
   struct Answer {
     Mutex mu;
@@ -47,20 +47,20 @@ absl::Status TakeAndWait(Ledger& ledger, const std::string& endpoint,
     std::optional<absl::Status> status ABSL_GUARDED_BY(mu);
   };
   const auto answer = std::make_shared<Answer>();
-  ledger.Take(endpoint, std::move(events),
-              [answer](const absl::StatusOr<std::vector<Outcome>>& outcomes) {
-                const MutexLock lock(answer->mu);
-                answer->status = outcomes.status();
-                answer->changed.notify_all();
-              });
+  webhook_journal.Take(endpoint, std::move(events),
+                       [answer](const absl::StatusOr<std::vector<Outcome>>& outcomes) {
+                         const MutexLock lock(answer->mu);
+                         answer->status = outcomes.status();
+                         answer->changed.notify_all();
+                       });
   const MutexLock lock(answer->mu);
   while (!answer->status.has_value()) answer->mu.Wait(answer->changed);
   return *answer->status;
 }
 
 // What one page has: its events are taken. The number of its items, and the last change of any.
-absl::StatusOr<int> TakePage(const Endpoint& endpoint, const std::string& page, Ledger& ledger,
-                             absl::Time& latest) {
+absl::StatusOr<int> TakePage(const Endpoint& endpoint, const std::string& page,
+                             WebhookJournal& webhook_journal, absl::Time& latest) {
   const Poll& poll = *endpoint.sender->poll;
   GALEN_ASSIGN_OR_RETURN(const Document whole, Document::FromJson(page));
   const std::vector<Document> lists = whole.Parts(poll.items);
@@ -76,12 +76,12 @@ absl::StatusOr<int> TakePage(const Endpoint& endpoint, const std::string& page, 
       if (time.has_value()) latest = std::max(latest, *time);
     }
     // One that cannot be read is no reason to lose the others.
-    absl::StatusOr<Reading> reading = ReadItem(endpoint, item);
+    absl::StatusOr<ParsedDelivery> reading = ParsePolledItem(endpoint, item);
     if (!reading.ok()) continue;
     for (v1::WebhookEvent& event : reading->events) events.push_back(std::move(event));
   }
   if (!events.empty()) {
-    GALEN_RETURN_IF_ERROR(TakeAndWait(ledger, endpoint.name, std::move(events)));
+    GALEN_RETURN_IF_ERROR(TakeAndWait(webhook_journal, endpoint.name, std::move(events)));
   }
   return static_cast<int>(items.size());
 }
@@ -120,14 +120,14 @@ std::string FillUrl(const std::string& template_url,
   return absl::StrReplaceAll(template_url, replacements);
 }
 
-absl::StatusOr<int> PollOnce(const Endpoint& endpoint, const Fetch& fetch, Ledger& ledger,
-                             const Clock& clock) {
+absl::StatusOr<int> PollOnce(const Endpoint& endpoint, const Fetch& fetch,
+                             WebhookJournal& webhook_journal, const Clock& clock) {
   const Poll& poll = *endpoint.sender->poll;
   const auto save = [&](absl::Time time) {
-    return ledger.SetCursor(endpoint.name,
-                            absl::FormatTime(absl::RFC3339_full, time, absl::UTCTimeZone()));
+    return webhook_journal.SetCursor(
+        endpoint.name, absl::FormatTime(absl::RFC3339_full, time, absl::UTCTimeZone()));
   };
-  const std::optional<absl::Time> cursor = ParseEventTime(ledger.CursorOf(endpoint.name));
+  const std::optional<absl::Time> cursor = ParseEventTime(webhook_journal.CursorOf(endpoint.name));
   if (!cursor.has_value()) {
     GALEN_RETURN_IF_ERROR(save(clock.Now()));
     return 0;
@@ -142,7 +142,7 @@ absl::StatusOr<int> PollOnce(const Endpoint& endpoint, const Fetch& fetch, Ledge
         {"page_size", absl::StrCat(poll.page_size)}};
     GALEN_ASSIGN_OR_RETURN(const std::string body,
                            fetch(FillUrl(poll.url, endpoint.poll->settings, values)));
-    GALEN_ASSIGN_OR_RETURN(const int items, TakePage(endpoint, body, ledger, latest));
+    GALEN_ASSIGN_OR_RETURN(const int items, TakePage(endpoint, body, webhook_journal, latest));
     found += items;
     // A time that lies ahead would hide what comes before it.
     GALEN_RETURN_IF_ERROR(save(std::min(latest, clock.Now())));
@@ -152,15 +152,15 @@ absl::StatusOr<int> PollOnce(const Endpoint& endpoint, const Fetch& fetch, Ledge
 }
 
 Poller::Poller(const Site& site, std::function<Fetch(const EndpointPoll&)> make_fetch,
-               Ledger& ledger, const Clock& clock, HookNumbers& numbers,
+               WebhookJournal& webhook_journal, const Clock& clock, WebhookCounters& counters,
                const std::function<void(const std::string&)>& tell) {
   for (const auto& [name, endpoint] : site.endpoints) {
     if (!endpoint.poll.has_value()) continue;
     tasks_.push_back(std::make_unique<PeriodicTask>(
-        [&ledger, &clock, &numbers, tell, &endpoint = endpoint, fetch = make_fetch(*endpoint.poll),
-         failed = false]() mutable {
-          const absl::StatusOr<int> found = PollOnce(endpoint, fetch, ledger, clock);
-          numbers.Polled(endpoint.name, found.ok() ? "ok" : "failed");
+        [&webhook_journal, &clock, &counters, tell, &endpoint = endpoint,
+         fetch = make_fetch(*endpoint.poll), failed = false]() mutable {
+          const absl::StatusOr<int> found = PollOnce(endpoint, fetch, webhook_journal, clock);
+          counters.Polled(endpoint.name, found.ok() ? "ok" : "failed");
           if (!found.ok() && !failed) {
             tell(absl::StrCat("endpoint ", endpoint.name,
                               " cannot be looked at: ", found.status().message()));

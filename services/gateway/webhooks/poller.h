@@ -12,8 +12,8 @@
 #include "common/base/clock.h"
 #include "common/base/periodic_task.h"
 #include "services/gateway/webhooks/endpoints.h"
-#include "services/gateway/webhooks/hook_numbers.h"
-#include "services/gateway/webhooks/ledger.h"
+#include "services/gateway/webhooks/webhook_counters.h"
+#include "services/gateway/webhooks/webhook_journal.h"
 
 namespace galen::gateway::webhooks {
 
@@ -29,18 +29,18 @@ std::string FillUrl(const std::string& template_url,
                     const std::map<std::string, std::string>& values);
 
 // Looks for what one endpoint's sender did since the last look, and takes it as if it had been
-// delivered: what was, is known as a repeat. Where the looks begin is kept in the ledger; the first
-// one ever begins now. Blocks. The number of items found; what failed: what was found before it is
-// taken, and the next look begins there.
-absl::StatusOr<int> PollOnce(const Endpoint& endpoint, const Fetch& fetch, Ledger& ledger,
-                             const Clock& clock);
+// delivered: what was, is known as a repeat. Where the looks begin is kept in the journal; the
+// first one ever begins now. Blocks. The number of items found; what failed: what was found before
+// it is taken, and the next look begins there.
+absl::StatusOr<int> PollOnce(const Endpoint& endpoint, const Fetch& fetch,
+                             WebhookJournal& webhook_journal, const Clock& clock);
 
 // Does so for all endpoints that have it, at the start and every so often.
 class Poller {
  public:
   // All must outlive it.
-  Poller(const Site& site, std::function<Fetch(const EndpointPoll&)> make_fetch, Ledger& ledger,
-         const Clock& clock, HookNumbers& numbers,
+  Poller(const Site& site, std::function<Fetch(const EndpointPoll&)> make_fetch,
+         WebhookJournal& webhook_journal, const Clock& clock, WebhookCounters& counters,
          const std::function<void(const std::string&)>& tell);
   // Waits for the pages that are being read.
   ~Poller();

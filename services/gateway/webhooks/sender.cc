@@ -111,10 +111,10 @@ IncidentForm ReadForm(const YamlNode& node, const FileContext& context) {
   return form;
 }
 
-NewsForm ReadNews(const YamlNode& node, const FileContext& context) {
+TicketUpdateForm ReadNews(const YamlNode& node, const FileContext& context) {
   const Fields fields(context, node, "news", {"ticket", "comment", "closed", "text"});
   const PartReader reader(fields, context);
-  NewsForm news;
+  TicketUpdateForm news;
   news.ticket = reader.Selectors("ticket");
   if (news.ticket.empty()) {
     context.Error(node.line, "nothing tells which ticket it is about",

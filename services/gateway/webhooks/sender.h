@@ -61,7 +61,7 @@ struct IncidentForm {
 };
 
 // What a sender tells of tickets that Galen filed with it (docs/tickets.md).
-struct NewsForm {
+struct TicketUpdateForm {
   std::vector<Selector> ticket;    // its id, as the answer to its opening gave it
   std::vector<Condition> comment;  // all hold: somebody commented; none: nobody ever does
   std::vector<Condition> closed;   // all hold: it was closed
@@ -100,7 +100,7 @@ struct Sender {
   std::vector<Selector> author;    // who did it
   std::vector<Rule> rules;         // the first that fits; none: it is ignored
   IncidentForm form;
-  std::optional<NewsForm> news;
+  std::optional<TicketUpdateForm> news;
   int overload = 503;
   bool retries = true;  // comes again when it is not answered, or with 503
   std::optional<Poll> poll;

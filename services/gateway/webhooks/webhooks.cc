@@ -18,24 +18,26 @@ absl::StatusOr<std::unique_ptr<Webhooks>> Webhooks::Open(
 
 Webhooks::Webhooks(Site site, const Needs& needs)
     : site_(std::move(site)),
-      ledger_(needs.journal, needs.clock, needs.executor, Ledger::Options()),
-      hooks_(site_, ledger_, needs.rates, needs.clock, needs.executor, numbers_, Hooks::Options(),
-             needs.heard) {}
+      webhook_journal_(needs.journal, needs.clock, needs.executor, WebhookJournal::Options()),
+      handler_(site_, webhook_journal_, needs.rates, needs.clock, needs.executor, counters_,
+               WebhookHandler::Options(), needs.heard) {}
 
 absl::Status Webhooks::Begin(const Needs& needs) {
-  GALEN_RETURN_IF_ERROR(ledger_.Open());
-  courier_ = std::make_unique<Courier>(ledger_, needs.upstream, needs.rates, Courier::Options(),
-                                       needs.tell);
-  ledger_.OnOpened(
-      [courier = courier_.get()](const std::vector<std::string>& names) { courier->Wake(names); });
-  poller_ =
-      std::make_unique<Poller>(site_, &MakeHttpFetch, ledger_, needs.clock, numbers_, needs.tell);
+  GALEN_RETURN_IF_ERROR(webhook_journal_.Open());
+  dispatcher_ = std::make_unique<IngestDispatcher>(webhook_journal_, needs.upstream, needs.rates,
+                                                   IngestDispatcher::Options(), needs.tell);
+  webhook_journal_.OnOpened(
+      [dispatcher = dispatcher_.get()](const std::vector<std::string>& names) {
+        dispatcher->Wake(names);
+      });
+  poller_ = std::make_unique<Poller>(site_, &MakeHttpFetch, webhook_journal_, needs.clock,
+                                     counters_, needs.tell);
   return absl::OkStatus();
 }
 
 void Webhooks::Stop() {
   poller_.reset();
-  courier_->Stop();
+  dispatcher_->Stop();
 }
 
 }  // namespace galen::gateway::webhooks

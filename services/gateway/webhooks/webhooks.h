@@ -13,11 +13,11 @@
 #include "services/gateway/api/access.h"
 #include "services/gateway/api/upstream.h"
 #include "services/gateway/http/handler.h"
-#include "services/gateway/webhooks/courier.h"
-#include "services/gateway/webhooks/hook_numbers.h"
-#include "services/gateway/webhooks/hooks.h"
-#include "services/gateway/webhooks/ledger.h"
+#include "services/gateway/webhooks/ingest_dispatcher.h"
 #include "services/gateway/webhooks/poller.h"
+#include "services/gateway/webhooks/webhook_counters.h"
+#include "services/gateway/webhooks/webhook_handler.h"
+#include "services/gateway/webhooks/webhook_journal.h"
 
 namespace galen::gateway::webhooks {
 
@@ -28,11 +28,11 @@ class Webhooks {
   struct Needs {
     store::Journal& journal;
     Upstream& upstream;
-    RateGate& rates;
+    RateLimiter& rates;
     const Clock& clock;
     Executor& executor;
     std::function<void(const std::string&)> tell;  // of what goes wrong, a sentence
-    TicketHeard heard = nullptr;                   // where tickets are filed
+    TicketUpdateHandler heard = nullptr;           // where tickets are filed
   };
   // Reads the site's file and what is stored. Everything needed must outlive it, but `executor`
   // must end before it does. INVALID_ARGUMENT, NOT_FOUND the files; UNAVAILABLE, DATA_LOSS the
@@ -44,19 +44,19 @@ class Webhooks {
   // Ends what works by itself; before `executor` ends.
   void Stop();
 
-  http::Handler& handler() { return hooks_; }
-  const HookNumbers& numbers() const { return numbers_; }
-  const Ledger& ledger() const { return ledger_; }
-  const Courier& courier() const { return *courier_; }
+  http::Handler& handler() { return handler_; }
+  const WebhookCounters& counters() const { return counters_; }
+  const WebhookJournal& webhook_journal() const { return webhook_journal_; }
+  const IngestDispatcher& dispatcher() const { return *dispatcher_; }
 
  private:
   absl::Status Begin(const Needs& needs);
 
   const Site site_;
-  HookNumbers numbers_;
-  Ledger ledger_;
-  Hooks hooks_;
-  std::unique_ptr<Courier> courier_;
+  WebhookCounters counters_;
+  WebhookJournal webhook_journal_;
+  WebhookHandler handler_;
+  std::unique_ptr<IngestDispatcher> dispatcher_;
   std::unique_ptr<Poller> poller_;
 };
 

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "re2/re2.h"
 #include "re2/set.h"
-#include "services/node/checks/kept.h"
+#include "services/node/checks/memo.h"
 
 namespace galen::node {
 namespace {
@@ -18,7 +18,7 @@ constexpr std::int64_t kMaxSetBytes = std::int64_t{64} << 20;
 }  // namespace
 
 std::shared_ptr<const RE2> CompiledPattern(const std::string& pattern) {
-  static auto* const kept = new Kept<RE2>(kMostKept);
+  static auto* const kept = new Memo<RE2>(kMostKept);
   return kept->Get(pattern, [&] { return std::make_shared<const RE2>(pattern, RE2::Quiet); });
 }
 
@@ -42,7 +42,7 @@ PatternSet::PatternSet(absl::Span<const std::string> patterns) {
 PatternSet::~PatternSet() = default;
 
 std::shared_ptr<const PatternSet> PatternSet::Of(absl::Span<const std::string> patterns) {
-  static auto* const kept = new Kept<PatternSet>(kMostKept);
+  static auto* const kept = new Memo<PatternSet>(kMostKept);
   std::string key;
   for (const std::string& pattern : patterns) absl::StrAppend(&key, pattern.size(), ":", pattern);
   return kept->Get(key,

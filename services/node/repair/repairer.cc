@@ -8,18 +8,18 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "common/actions/proposals.h"
 #include "common/base/proto_time.h"
 #include "common/base/status_macros.h"
 #include "common/base/steady.h"
 #include "common/base/text.h"
+#include "common/remediation/proposals.h"
 
 namespace galen::node {
 namespace {
 
-using actions::Argv;
-using actions::RunAction;
 using galen::v1::Action;
+using remediation::Argv;
+using remediation::RunAction;
 using v1::RepairResponse;
 
 constexpr std::size_t kMostOutput = 2000;
@@ -55,24 +55,24 @@ const host::CommandResult* Note(const Argv& argv, const absl::StatusOr<host::Com
 
 struct Repairer::Ready {
   const RunAction* action = nullptr;
-  actions::Filled filled;
+  remediation::Filled filled;
   Action own;  // the request's, with the text and plan that it has here
 };
 
 Repairer::Repairer(Options options, std::vector<RunAction> known,
-                   const security::WarrantVerifier& verifier, WarrantLedger& ledger, Run run,
+                   const security::WarrantVerifier& verifier, UsedWarrants& used_warrants, Run run,
                    const Clock& clock)
     : options_(std::move(options)),
       known_(std::move(known)),
       verifier_(verifier),
-      ledger_(ledger),
+      used_warrants_(used_warrants),
       run_(std::move(run)),
       clock_(clock) {}
 
 absl::StatusOr<std::unique_ptr<Repairer>> Repairer::Make(Options options,
                                                          std::vector<RunAction> known,
                                                          const security::WarrantVerifier& verifier,
-                                                         WarrantLedger& ledger, Run run,
+                                                         UsedWarrants& used_warrants, Run run,
                                                          const Clock& clock) {
   std::vector<RunAction> allowed;
   for (const std::string& name : options.allowed) {
@@ -87,7 +87,7 @@ absl::StatusOr<std::unique_ptr<Repairer>> Repairer::Make(Options options,
     allowed.push_back(*found);
   }
   return std::unique_ptr<Repairer>(new Repairer(std::move(options), std::move(allowed), verifier,
-                                                ledger, std::move(run), clock));
+                                                used_warrants, std::move(run), clock));
 }
 
 absl::StatusOr<Repairer::Ready> Repairer::Find(const Action& action) const {
@@ -103,14 +103,14 @@ absl::StatusOr<Repairer::Ready> Repairer::Find(const Action& action) const {
     return absl::PermissionDeniedError(absl::StrCat("this is ", options_.node, ", and not ",
                                                     CleanText(action.target().node(), 100)));
   }
-  GALEN_ASSIGN_OR_RETURN(ready.filled, actions::Fill(*ready.action, action.target()));
+  GALEN_ASSIGN_OR_RETURN(ready.filled, remediation::Fill(*ready.action, action.target()));
   ready.own = action;
   ready.own.set_text(CleanText(ready.filled.text, 4096));
   ready.own.clear_plan();
-  for (std::string& line : actions::PlanOf(*ready.action, ready.filled)) {
+  for (std::string& line : remediation::PlanOf(*ready.action, ready.filled)) {
     ready.own.add_plan(std::move(line));
   }
-  ready.own.set_content_hash(actions::ContentHash(ready.own));
+  ready.own.set_content_hash(remediation::ContentHash(ready.own));
   return ready;
 }
 
@@ -270,10 +270,10 @@ absl::StatusOr<RepairResponse> Repairer::Repair(const v1::RepairRequest& request
   if (!alone.owns_lock()) return absl::AbortedError("another repair of this machine is under way");
   GALEN_ASSIGN_OR_RETURN(const Ready ready, Prepare(request.action()));
   GALEN_ASSIGN_OR_RETURN(const security::Warrant warrant, Believe(request));
-  GALEN_ASSIGN_OR_RETURN(std::optional<RepairResponse> before, ledger_.Find(warrant.nonce));
+  GALEN_ASSIGN_OR_RETURN(std::optional<RepairResponse> before, used_warrants_.Find(warrant.nonce));
   if (before.has_value()) return *std::move(before);
-  ledger_.Forget(clock_.Now() - kRemember);
-  GALEN_RETURN_IF_ERROR(ledger_.Begin(warrant.nonce));
+  used_warrants_.Forget(clock_.Now() - kRemember);
+  GALEN_RETURN_IF_ERROR(used_warrants_.Begin(warrant.nonce));
   const std::string what = absl::StrCat(request.action().name(), " (", request.action().run(),
                                         ", approved by ", warrant.approver, ")");
   if (options_.tell) options_.tell(absl::StrCat(what, ": begins"));
@@ -281,7 +281,7 @@ absl::StatusOr<RepairResponse> Repairer::Repair(const v1::RepairRequest& request
   const RepairResponse response = Carry(ready);
   at_work_ = false;
   if (options_.tell) options_.tell(absl::StrCat(what, ": ", response.text()));
-  GALEN_RETURN_IF_ERROR(ledger_.End(warrant.nonce, response));
+  GALEN_RETURN_IF_ERROR(used_warrants_.End(warrant.nonce, response));
   return response;
 }
 

@@ -11,12 +11,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "common/actions/run_action.h"
 #include "common/base/clock.h"
 #include "common/host/host.h"
+#include "common/remediation/run_action.h"
 #include "common/security/warrants/verifier.h"
 #include "galen/node/v1/node.pb.h"
-#include "services/node/repair/ledger.h"
+#include "services/node/repair/used_warrants.h"
 
 namespace galen::node {
 
@@ -34,14 +34,14 @@ class Repairer {
     absl::Duration look_time = absl::Seconds(10);  // of all looks of a dry run
   };
   // Runs a program on the machine; see host::Host::RunWithin.
-  using Run = std::function<absl::StatusOr<host::CommandResult>(const actions::Argv& argv,
+  using Run = std::function<absl::StatusOr<host::CommandResult>(const remediation::Argv& argv,
                                                                 const host::ProcessLimits& limits)>;
 
   // INVALID_ARGUMENT one that is allowed is not known. All but the options must outlive it.
   static absl::StatusOr<std::unique_ptr<Repairer>> Make(Options options,
-                                                        std::vector<actions::RunAction> known,
+                                                        std::vector<remediation::RunAction> known,
                                                         const security::WarrantVerifier& verifier,
-                                                        WarrantLedger& ledger, Run run,
+                                                        UsedWarrants& used_warrants, Run run,
                                                         const Clock& clock);
 
   // See node.proto. Takes as long as the action may; what was begun is not broken off by its
@@ -51,8 +51,8 @@ class Repairer {
 
  private:
   struct Ready;
-  Repairer(Options options, std::vector<actions::RunAction> known,
-           const security::WarrantVerifier& verifier, WarrantLedger& ledger, Run run,
+  Repairer(Options options, std::vector<remediation::RunAction> known,
+           const security::WarrantVerifier& verifier, UsedWarrants& used_warrants, Run run,
            const Clock& clock);
   // The action of that name on that target as this executor would carry it out.
   absl::StatusOr<Ready> Find(const galen::v1::Action& action) const;
@@ -62,15 +62,15 @@ class Repairer {
   v1::RepairResponse Carry(const Ready& ready) const;
   absl::StatusOr<v1::RepairResponse> DryRun(const galen::v1::Action& action);
   // Runs the commands of these conditions, all of them, and knows of no others.
-  void Look(const std::vector<actions::RunAction::Condition>& conditions, bool afterwards,
+  void Look(const std::vector<remediation::RunAction::Condition>& conditions, bool afterwards,
             absl::Time until, galen::v1::DryRun& dry_run) const;
-  bool Holds(const actions::RunAction::Condition& condition, absl::Duration time,
+  bool Holds(const remediation::RunAction::Condition& condition, absl::Duration time,
              v1::RepairResponse& response) const;
 
   const Options options_;
-  const std::vector<actions::RunAction> known_;
+  const std::vector<remediation::RunAction> known_;
   const security::WarrantVerifier& verifier_;
-  WarrantLedger& ledger_;
+  UsedWarrants& used_warrants_;
   const Run run_;
   const Clock& clock_;
   std::mutex one_;

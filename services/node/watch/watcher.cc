@@ -22,7 +22,7 @@
 #include "common/base/mutex.h"
 #include "common/base/steady.h"
 #include "common/host/file_descriptor.h"
-#include "common/log/log.h"
+#include "common/observability/log/log.h"
 #include "services/node/checks/system/device_names.h"
 #include "services/node/checks/system/kernel_events.h"
 #include "services/node/checks/system/kernel_log.h"

@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "common/actions/proposals.h"
+#include "common/remediation/proposals.h"
 #include "galen/v1/action_service.pb.h"
 #include "tests/integration/approvals/world.h"
 
@@ -173,7 +173,7 @@ class History {
     } else {
       node::v1::RepairRequest request;
       if (!captured_.empty()) request = captured_[world_.Below(captured_.size())];
-      const auto due = world_.book.Due(world_.clock.Now());
+      const auto due = world_.approvals.Due(world_.clock.Now());
       if (due.ok() && !due->actions.empty() && world_.Chance(0.5)) {
         *request.mutable_action() = due->actions[world_.Below(due->actions.size())];
       }
@@ -195,7 +195,8 @@ class History {
       absl::StrAppend(&all, "\n", node, " ran ", absl::StrJoin(machine->TakeSteps(), "; "));
       for (const auto& [file, text] : machine->Disk()) absl::StrAppend(&all, "\n", file, text);
     }
-    for (const auto& actions : {world_.book.Due(world_.clock.Now()), world_.book.News()}) {
+    for (const auto& actions :
+         {world_.approvals.Due(world_.clock.Now()), world_.approvals.UnacknowledgedResults()}) {
       EXPECT_TRUE(actions.ok()) << actions.status();
       for (const Action& action : actions->actions)
         absl::StrAppend(&all, action.SerializeAsString());
@@ -226,13 +227,13 @@ class History {
 
   // What galen-execution does: takes what is due, and brings it to its machine.
   void Execute() {
-    const auto due = world_.book.Due(world_.clock.Now());
+    const auto due = world_.approvals.Due(world_.clock.Now());
     if (!due.ok()) return;
     for (const Action& action : due->actions) {
       const auto taken =
-          world_.book.Consume(action.name(), action.content_hash(), kRun, world_.clock.Now());
+          world_.approvals.Consume(action.name(), action.content_hash(), kRun, world_.clock.Now());
       if (!taken.ok()) continue;
-      const auto warrant = world_.book.WarrantOf(action.name(), kRun);
+      const auto warrant = world_.approvals.WarrantOf(action.name(), kRun);
       if (!warrant.ok()) continue;
       node::v1::RepairRequest request;
       *request.mutable_action() = *taken;
@@ -244,7 +245,8 @@ class History {
       // Some are held back on their way, and sent by whoever holds them.
       const bool done = world_.Chance(0.6) && Bring(action.target().node(), request);
       if (world_.Chance(0.9)) {
-        const absl::Status finished = world_.book.Finish(action.name(), kRun, {done, done, "said"});
+        const absl::Status finished =
+            world_.approvals.Finish(action.name(), kRun, {done, done, "said"});
         EXPECT_TRUE(finished.ok()) << finished;
       }
     }
@@ -256,7 +258,7 @@ class History {
     node::v1::RepairRequest request;
     if (!captured_.empty()) request = captured_[world_.Below(captured_.size())];
     if (captured_.empty() || world_.Chance(0.3)) {
-      const auto listed = world_.book.List(world_.diagnosis, world_.clock.Now());
+      const auto listed = world_.approvals.List(world_.diagnosis, world_.clock.Now());
       if (listed.ok() && !listed->empty()) {
         *request.mutable_action() = (*listed)[world_.Below(listed->size())];
       }
@@ -306,16 +308,17 @@ class History {
 
   // Words and hash as a machine would have them, who knows as much.
   void MakeItFit(Action& action) const {
-    const actions::NodeAction* const how = world_.offered.Find(action.run());
+    const remediation::NodeAction* const how = world_.offered.Find(action.run());
     if (how != nullptr) {
-      const auto filled = actions::Fill(*how->run, action.target());
+      const auto filled = remediation::Fill(*how->run, action.target());
       if (filled.ok()) {
         action.set_text(filled->text);
         action.clear_plan();
-        for (const std::string& line : actions::PlanOf(*how->run, *filled)) action.add_plan(line);
+        for (const std::string& line : remediation::PlanOf(*how->run, *filled))
+          action.add_plan(line);
       }
     }
-    action.set_content_hash(actions::ContentHash(action));
+    action.set_content_hash(remediation::ContentHash(action));
   }
 
   // Hands a request to a machine, and holds what it runs against the approvals. Whether it ran

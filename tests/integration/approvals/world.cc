@@ -29,16 +29,16 @@ const std::vector<std::string> kGpus = {"0000:07:00.0", "0000:86:00.0"};
 
 std::vector<std::string> Knowledge() { return {absl::StrCat(GALEN_SOURCE_DIR, "/knowledge")}; }
 
-const std::vector<actions::RunAction>& ShippedActions() {
+const std::vector<remediation::RunAction>& ShippedActions() {
   static const auto* shipped =
-      new std::vector<actions::RunAction>(actions::LoadRunActions(Knowledge()).value());
+      new std::vector<remediation::RunAction>(remediation::LoadRunActions(Knowledge()).value());
   return *shipped;
 }
 
-actions::NodeActions AllOffered() {
+remediation::NodeActions AllOffered() {
   std::vector<std::string> names;
-  for (const actions::RunAction& action : ShippedActions()) names.push_back(action.name);
-  return actions::LoadNodeActions(Knowledge(), names).value();
+  for (const remediation::RunAction& action : ShippedActions()) names.push_back(action.name);
+  return remediation::LoadNodeActions(Knowledge(), names).value();
 }
 
 // (A key pair takes long to make.)
@@ -95,7 +95,7 @@ void Texts(google::protobuf::Message& message,
 
 }  // namespace
 
-Machine::Machine(const std::string& node, const std::vector<actions::RunAction>& known,
+Machine::Machine(const std::string& node, const std::vector<remediation::RunAction>& known,
                  const security::WarrantVerifier& verifier, const Clock& clock)
     : node_(node),
       known_(known),
@@ -110,22 +110,23 @@ Machine::~Machine() { std::filesystem::remove_all(directory_); }
 
 void Machine::Restart() {
   repairer_.reset();
-  ledger_.reset();
-  ledger_ = node::WarrantLedger::Open(directory_).value();
+  used_warrants_.reset();
+  used_warrants_ = node::UsedWarrants::Open(directory_).value();
   std::vector<std::string> allowed;
-  for (const actions::RunAction& action : known_) allowed.push_back(action.name);
-  repairer_ = node::Repairer::Make(
-                  {.node = node_, .allowed = allowed, .tell = nullptr}, known_, verifier_, *ledger_,
-                  [this](const actions::Argv& argv,
-                         const host::ProcessLimits&) -> absl::StatusOr<host::CommandResult> {
-                    ran_.push_back(absl::StrJoin(argv, " "));
-                    host::CommandResult result;
-                    // What the shipped conditions look for.
-                    if (argv[0] == "sinfo") result.out = "drained\n";
-                    return result;
-                  },
-                  clock_)
-                  .value();
+  for (const remediation::RunAction& action : known_) allowed.push_back(action.name);
+  repairer_ =
+      node::Repairer::Make(
+          {.node = node_, .allowed = allowed, .tell = nullptr}, known_, verifier_, *used_warrants_,
+          [this](const remediation::Argv& argv,
+                 const host::ProcessLimits&) -> absl::StatusOr<host::CommandResult> {
+            ran_.push_back(absl::StrJoin(argv, " "));
+            host::CommandResult result;
+            // What the shipped conditions look for.
+            if (argv[0] == "sinfo") result.out = "drained\n";
+            return result;
+          },
+          clock_)
+          .value();
 }
 
 std::vector<std::string> Machine::TakeSteps() {
@@ -233,7 +234,7 @@ class World::AtOnce final : public Executor {
   }
 };
 
-class World::NoLimit final : public gateway::RateGate {
+class World::NoLimit final : public gateway::RateLimiter {
  public:
   void Take(const std::string&, bool,
             absl::AnyInvocable<void(absl::StatusOr<gateway::Allowance>) &&> done) override {
@@ -274,11 +275,11 @@ World::World(std::uint32_t seed)
       signer(clock),
       verifier(clock),
       offered(AllOffered()),
-      book(store->records(), offered, nullptr,
-           [this](const galen::v1::Action& action, absl::Time expires) {
-             return signer.Sign({action.name(), action.content_hash(), action.target().node(),
-                                 action.decided_by(), expires, ""});
-           }),
+      approvals(store->records(), offered, nullptr,
+                [this](const galen::v1::Action& action, absl::Time expires) {
+                  return signer.Sign({action.name(), action.content_hash(), action.target().node(),
+                                      action.decided_by(), expires, ""});
+                }),
       mesh_(std::make_shared<Mesh>(*this)),
       executor_(std::make_shared<AtOnce>()),
       keys_(std::make_shared<Keys>()),
@@ -302,9 +303,9 @@ World::World(std::uint32_t seed)
           },
           execution::DryRuns::Options()),
       execution_(std::make_unique<Execution>(dry_runs_, clock)),
-      upstream_(*mesh_, book, *executor_, clock, nullptr, execution_.get()),
-      audience_(gateway::Audience::Load(Knowledge()).value()),
-      api_(AllRoutes(), upstream_, *keys_, *rates_, audience_, "{}", {}) {
+      upstream_(*mesh_, approvals, *executor_, clock, nullptr, execution_.get()),
+      redactor_(gateway::CustomerRedactor::Load(Knowledge()).value()),
+      api_(AllRoutes(), upstream_, *keys_, *rates_, redactor_, "{}", {}) {
   if (!signer.Use(Gateway()).ok() || !verifier.Use(Node()).ok()) abort();
   for (const std::string& node : kNodes) {
     machines[node] = std::make_unique<Machine>(node, ShippedActions(), verifier, clock);

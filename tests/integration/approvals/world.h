@@ -11,8 +11,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "common/actions/action_book.h"
-#include "common/actions/node_actions.h"
+#include "common/remediation/approval_store.h"
+#include "common/remediation/node_actions.h"
 #include "common/security/warrants/signer.h"
 #include "common/security/warrants/verifier.h"
 #include "common/store/store.h"
@@ -29,7 +29,7 @@ namespace galen::approvals {
 // A machine whose executor is the real one, and whose programs only note that they were run.
 class Machine {
  public:
-  Machine(const std::string& node, const std::vector<actions::RunAction>& known,
+  Machine(const std::string& node, const std::vector<remediation::RunAction>& known,
           const security::WarrantVerifier& verifier, const Clock& clock);
   ~Machine();
   Machine(const Machine&) = delete;
@@ -47,11 +47,11 @@ class Machine {
 
  private:
   const std::string node_;
-  const std::vector<actions::RunAction> known_;
+  const std::vector<remediation::RunAction> known_;
   const security::WarrantVerifier& verifier_;
   const Clock& clock_;
   std::string directory_;
-  std::unique_ptr<node::WarrantLedger> ledger_;
+  std::unique_ptr<node::UsedWarrants> used_warrants_;
   std::unique_ptr<node::Repairer> repairer_;
   std::vector<std::string> ran_;
 };
@@ -82,8 +82,8 @@ class World {
   const std::unique_ptr<store::Store> store;
   security::WarrantSigner signer;
   security::WarrantVerifier verifier;
-  const actions::NodeActions offered;
-  actions::ActionBook book;
+  const remediation::NodeActions offered;
+  remediation::ApprovalStore approvals;
   std::map<std::string, std::unique_ptr<Machine>> machines;
 
   std::size_t Below(std::size_t n) {
@@ -100,11 +100,11 @@ class World {
   std::shared_ptr<gateway::Upstream> mesh_;
   std::shared_ptr<Executor> executor_;
   std::shared_ptr<gateway::Access> keys_;
-  std::shared_ptr<gateway::RateGate> rates_;
+  std::shared_ptr<gateway::RateLimiter> rates_;
   execution::DryRuns dry_runs_;
   std::unique_ptr<clients::ExecutionClient> execution_;
   gateway::actions::ActionUpstream upstream_;
-  const gateway::Audience audience_;
+  const gateway::CustomerRedactor redactor_;
   gateway::Api api_;
 };
 

@@ -3,7 +3,7 @@
 #include <optional>
 #include <utility>
 
-#include "common/base/current.h"
+#include "common/base/hot_swap.h"
 #include "common/base/status_macros.h"
 #include "common/knowledge/load.h"
 #include "common/reasoner/llm/reasoned.h"
@@ -16,22 +16,22 @@
 namespace galen::in_process {
 namespace {
 
-using Book = std::shared_ptr<const knowledge::Knowledge>;
+using KnowledgePtr = std::shared_ptr<const knowledge::Knowledge>;
 
 template <typename Service>
-Current<Service> Reasoned(const Book& book) {
-  return Current<Service>(reasoner::llm::MakeReasoned<Service>(book, std::nullopt));
+HotSwap<Service> Reasoned(const KnowledgePtr& book) {
+  return HotSwap<Service>(reasoner::llm::MakeReasoned<Service>(book, std::nullopt));
 }
 
 }  // namespace
 
-RealAgents::RealAgents(Book knowledge, Executor& executor)
+RealAgents::RealAgents(KnowledgePtr knowledge, Executor& executor)
     : hosts_({}),
       node_(hosts_, knowledge, node::AllChecks(), node::NodeExecutor::Options()),
       node_client_(node_, executor),
       registry_({}, {&node_client_}),
       runner_(
-          registry_, Current<knowledge::Knowledge>(knowledge), clock_,
+          registry_, HotSwap<knowledge::Knowledge>(knowledge), clock_,
           [this] {
             execution::CheckRunner::Options options;
             options.bundle_nodes =
@@ -42,7 +42,7 @@ RealAgents::RealAgents(Book knowledge, Executor& executor)
             return options;
           }()),
       summarization_(
-          Current<summarization::Summarizer>(
+          HotSwap<summarization::Summarizer>(
               summarization::MakeSummarizer(knowledge, knowledge::DefaultCacheDirectory(), clock_,
                                             {}, std::nullopt)
                   .value()),

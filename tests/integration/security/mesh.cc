@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/clock.h"
-#include "common/base/current.h"
 #include "common/base/executor.h"
+#include "common/base/hot_swap.h"
 #include "common/knowledge/knowledge.h"
 #include "common/rpc/channel.h"
 #include "common/rpc/serve.h"
@@ -20,7 +20,7 @@
 #include "services/advisor/advisor.h"
 #include "services/advisor/advisor_service.h"
 #include "services/execution/execution_service.h"
-#include "services/execution/roster.h"
+#include "services/execution/node_directory.h"
 #include "services/orchestrator/orchestrator_service.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/unit/services/orchestrator/fake_agents.h"
@@ -35,11 +35,12 @@ struct SecureMesh::Parts {
         diagnoses(orchestrator, executor, mesh.Of(Role::kOrchestrator).guard()),
         registry({}, {}),
         runner(registry,
-               Current<knowledge::Knowledge>(
+               HotSwap<knowledge::Knowledge>(
                    std::make_shared<const knowledge::Knowledge>(knowledge::v1::KnowledgeBase())),
                clock, {}),
         watch(registry, clock, execution::NodeWatch::Options()),
-        checks(runner, watch, executor, mesh.Of(Role::kExecution).guard(), &roster, &dry_runs),
+        checks(runner, watch, executor, mesh.Of(Role::kExecution).guard(), &node_directory,
+               &dry_runs),
         advisor(warner, executor, mesh.Of(Role::kAdvisor).guard()) {
     EXPECT_THAT(orchestrator.Start(), IsOk());
     Serve(mesh, Role::kOrchestrator, diagnoses, "galen.v1.DiagnosisService");
@@ -79,7 +80,7 @@ struct SecureMesh::Parts {
   const execution::CheckRunner runner;
   execution::NodeWatch watch;
   const std::unique_ptr<store::Store> store = store::OpenStore(":memory:").value();
-  execution::Roster roster{store->nodes(), clock, {}};
+  execution::NodeDirectory node_directory{store->nodes(), clock, {}};
   execution::DryRuns dry_runs{{}, clock, nullptr, nullptr, nullptr, {}};
   execution::ExecutionServiceImpl checks;
   summarization::v1::SummarizationService::CallbackService summarization;
@@ -88,10 +89,11 @@ struct SecureMesh::Parts {
   conclusion::v1::ConclusionService::CallbackService conclusion;
   node::v1::NodeService::CallbackService node;
   watch::v1::WatchService::CallbackService health;
-  const std::shared_ptr<const advisor::Book> book = std::make_shared<const advisor::Book>(
-      advisor::Book{advisor::KnownMismatches::Parse("", "").value(),
-                    advisor::BuildUpSigns::Parse("", "").value()});
-  advisor::Advisor warner{*store, Current<advisor::Book>(book), clock, {}};
+  const std::shared_ptr<const advisor::AdvisorKnowledge> book =
+      std::make_shared<const advisor::AdvisorKnowledge>(
+          advisor::AdvisorKnowledge{advisor::KnownMismatches::Parse("", "").value(),
+                                    advisor::BuildUpSigns::Parse("", "").value()});
+  advisor::Advisor warner{*store, HotSwap<advisor::AdvisorKnowledge>(book), clock, {}};
   advisor::AdvisorServiceImpl advisor;
   std::map<std::string, Server> servers;  // by service
 };

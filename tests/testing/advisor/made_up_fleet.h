@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/advisor/run_record.h"
+#include "services/advisor/learning/run_record.h"
 
 namespace galen::testing {
 

@@ -43,14 +43,14 @@ class ScriptedCluster {
     options.burst = 1000;
     options.retry.base = absl::Seconds(1);
     if (change) change(options);
-    kube::Surroundings surroundings;
-    surroundings.transport = std::make_unique<Transport>(state_);
-    surroundings.now = [state = state_] { return state->Now(); };
-    surroundings.sleep = [state = state_](absl::Duration duration, const Cancellation& ended) {
+    kube::Dependencies dependencies;
+    dependencies.transport = std::make_unique<Transport>(state_);
+    dependencies.now = [state = state_] { return state->Now(); };
+    dependencies.sleep = [state = state_](absl::Duration duration, const Cancellation& ended) {
       return state->Sleep(duration, ended);
     };
-    surroundings.chance = [] { return 0.5; };
-    auto client = kube::Client::Make(options, std::move(surroundings));
+    dependencies.chance = [] { return 0.5; };
+    auto client = kube::Client::Make(options, std::move(dependencies));
     if (!client.ok()) {
       ADD_FAILURE() << client.status();
       return nullptr;

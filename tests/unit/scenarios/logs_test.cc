@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tests/scenarios/scene.h"
-#include "tests/unit/common/triage/triage_testing.h"
+#include "tests/unit/common/log_analysis/triage/triage_testing.h"
 #include "tests/unit/scenarios/looking.h"
 
 namespace galen::scenarios {

@@ -88,7 +88,7 @@ class Looking {
     for (std::size_t row = 0; row < measured->rows.size(); ++row) {
       std::vector<double> values;
       for (const float value : measured->values.Row(row)) {
-        if (series::IsKnown(value)) values.push_back(static_cast<double>(value));
+        if (timeseries::IsKnown(value)) values.push_back(static_cast<double>(value));
       }
       const telemetry::Place& place = measured->rows[row].place;
       if (values.empty()) continue;

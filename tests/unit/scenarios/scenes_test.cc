@@ -31,7 +31,7 @@ std::string Whole(const Scene& scene) {
   std::string text = TruthJson(scene);
   for (const telemetry::TimeSeries& series : scene.series) {
     for (const auto& [label, value] : series.labels) absl::StrAppend(&text, label, "=", value, ",");
-    for (const series::Sample& sample : series.samples)
+    for (const timeseries::Sample& sample : series.samples)
       absl::StrAppend(&text, sample.at, " ", sample.value, ";");
   }
   for (const Log& log : scene.logs) absl::StrAppend(&text, log.path, log.text);

@@ -147,7 +147,8 @@ TEST(TruthTest, ARestoredJobIsAPercentSlowerAndEveryHostOfItRunsMore) {
           job.train + Minutes(5), job.end, {});
       EXPECT_TRUE(samples.ok());
       EXPECT_THAT(samples->series, SizeIs(1));
-      for (const series::Sample& sample : samples->series[0].samples) all.push_back(sample.value);
+      for (const timeseries::Sample& sample : samples->series[0].samples)
+        all.push_back(sample.value);
       std::sort(all.begin(), all.end());
       return all[all.size() / 2];
     };

@@ -71,7 +71,7 @@ void ExpectEqual(const Scene& scene, telemetry::Source& a, telemetry::Source& b)
     for (const telemetry::TimeSeries& series : one->series) {
       const auto found = by_labels.find(series.labels);
       ASSERT_NE(found, by_labels.end()) << telemetry::ShowLabels(series.labels);
-      const std::vector<series::Sample>& samples = found->second->samples;
+      const std::vector<timeseries::Sample>& samples = found->second->samples;
       ASSERT_EQ(series.samples.size(), samples.size());
       for (std::size_t i = 0; i < samples.size(); ++i) {
         ASSERT_EQ(series.samples[i].at, samples[i].at);

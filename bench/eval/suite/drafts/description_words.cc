@@ -50,16 +50,16 @@ class Compiler {
   absl::Status status_;
 };
 
-std::string GroupOf(const words::Phrases& phrases) {
+std::string GroupOf(const phrases::Phrases& phrases) {
   return absl::StrCat("(", phrases.expression(), ")");
 }
 
 }  // namespace
 
-absl::StatusOr<DescriptionWords> DescriptionWords::From(const words::Vocabulary& vocabulary) {
-  words::Phrases at_least, at_most, more_than, less_than, not_equal, equal;
-  words::Phrases plain_at_least, plain_at_most, or_more, or_less, sound, faulty, presence;
-  words::Phrases column, counted_in;
+absl::StatusOr<DescriptionWords> DescriptionWords::From(const phrases::Vocabulary& vocabulary) {
+  phrases::Phrases at_least, at_most, more_than, less_than, not_equal, equal;
+  phrases::Phrases plain_at_least, plain_at_most, or_more, or_less, sound, faulty, presence;
+  phrases::Phrases column, counted_in;
   DescriptionWords words;
   words.ordinals.resize(6);
   GALEN_RETURN_IF_ERROR(vocabulary.Fill({
@@ -94,12 +94,13 @@ absl::StatusOr<DescriptionWords> DescriptionWords::From(const words::Vocabulary&
       {"last", &words.last},
   }));
   Compiler compiler;
-  for (const auto& [op, phrases] : {std::pair<Rule::Op, const words::Phrases*>{Rule::GE, &at_least},
-                                    {Rule::LE, &at_most},
-                                    {Rule::GT, &more_than},
-                                    {Rule::LT, &less_than},
-                                    {Rule::NE, &not_equal},
-                                    {Rule::EQ, &equal}}) {
+  for (const auto& [op, phrases] :
+       {std::pair<Rule::Op, const phrases::Phrases*>{Rule::GE, &at_least},
+        {Rule::LE, &at_most},
+        {Rule::GT, &more_than},
+        {Rule::LT, &less_than},
+        {Rule::NE, &not_equal},
+        {Rule::EQ, &equal}}) {
     Comparison comparison;
     comparison.op = op;
     comparison.number = compiler.Compile(
@@ -119,7 +120,7 @@ absl::StatusOr<DescriptionWords> DescriptionWords::From(const words::Vocabulary&
   words.last_sound = compiler.Compile(absl::StrCat(".*", GroupOf(sound)));
   words.last_faulty = compiler.Compile(absl::StrCat(".*", GroupOf(faulty)));
   std::string any = words.last.expression();
-  for (const words::Phrases& each : words.ordinals) absl::StrAppend(&any, "|", each.expression());
+  for (const phrases::Phrases& each : words.ordinals) absl::StrAppend(&any, "|", each.expression());
   words.column = compiler.Compile(absl::StrCat("(", any, ") ", column.expression()));
   words.counted_in =
       compiler.Compile(absl::StrCat(counted_in.expression(), R"(\s+(kib|kb|mib|mb|gib|gb)\b)"));

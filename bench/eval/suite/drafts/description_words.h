@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "common/words/phrases.h"
-#include "common/words/vocabulary.h"
+#include "common/phrases/phrases.h"
+#include "common/phrases/vocabulary.h"
 #include "galen/knowledge/v1/knowledge.pb.h"
 
 namespace re2 {
@@ -20,7 +20,7 @@ namespace galen::drafts {
 // applied to texts in lower case. A value, immutable once made; thread-safe.
 struct DescriptionWords {
   // INVALID_ARGUMENT: the vocabulary lacks a list.
-  static absl::StatusOr<DescriptionWords> From(const words::Vocabulary& vocabulary);
+  static absl::StatusOr<DescriptionWords> From(const phrases::Vocabulary& vocabulary);
 
   using Pattern = std::shared_ptr<const re2::RE2>;
 
@@ -46,16 +46,16 @@ struct DescriptionWords {
   // "counts in kB". Group: the unit.
   Pattern counted_in;
 
-  words::Phrases turned_round;
-  words::Phrases absent;
-  words::Phrases run_before;
-  words::Phrases section_before;
-  words::Phrases bracketed;
-  words::Phrases in_job;
-  words::Phrases common_word;
+  phrases::Phrases turned_round;
+  phrases::Phrases absent;
+  phrases::Phrases run_before;
+  phrases::Phrases section_before;
+  phrases::Phrases bracketed;
+  phrases::Phrases in_job;
+  phrases::Phrases common_word;
   // Ordinals from "first" on, and "last".
-  std::vector<words::Phrases> ordinals;
-  words::Phrases last;
+  std::vector<phrases::Phrases> ordinals;
+  phrases::Phrases last;
 };
 
 }  // namespace galen::drafts

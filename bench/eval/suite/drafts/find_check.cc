@@ -18,7 +18,7 @@ namespace {
 constexpr double kLeastScore = 2.5;
 
 // Words without their endings, so that "errors" finds "error".
-std::set<std::string> Stems(absl::string_view text, const words::Phrases& common) {
+std::set<std::string> Stems(absl::string_view text, const phrases::Phrases& common) {
   std::set<std::string> stems;
   std::string word;
   const auto end = [&] {
@@ -43,7 +43,7 @@ std::set<std::string> Stems(absl::string_view text, const words::Phrases& common
 }
 
 std::set<std::string> WordsOfCheck(const knowledge::v1::Check& check,
-                                   const words::Phrases& common) {
+                                   const phrases::Phrases& common) {
   std::string text = absl::StrCat(check.name(), " ", check.title());
   for (const auto& finding : check.findings()) absl::StrAppend(&text, " ", finding.name());
   for (const std::string& read : check.reads()) {

@@ -13,8 +13,8 @@ std::optional<std::size_t> PlaceOf(absl::string_view ordinal, std::size_t count,
                                    const TalkWords& words) {
   if (words.last.In(ordinal) || words.latter.In(ordinal)) return count - 1;
   if (words.former.In(ordinal)) return 0;
-  const std::array<const words::Phrases*, 4> places = {&words.first, &words.second, &words.third,
-                                                       &words.fourth};
+  const std::array<const phrases::Phrases*, 4> places = {&words.first, &words.second, &words.third,
+                                                         &words.fourth};
   for (std::size_t i = 0; i < places.size() && i < count; ++i) {
     if (places[i]->In(ordinal)) return i;
   }
@@ -41,7 +41,7 @@ Found* Gathered::LastIn() {
 }
 
 Found* Gathered::Meant(absl::string_view said, const TalkWords& words) {
-  std::optional<words::Span> last;
+  std::optional<phrases::Span> last;
   for (auto next = words.ordinal_one.Find(said); next.has_value();
        next = words.ordinal_one.Find(said, next->end)) {
     last = next;

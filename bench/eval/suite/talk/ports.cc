@@ -20,7 +20,7 @@ enum class Cue { kFlag, kNamed, kBare };
 
 struct FoundCue {
   Cue cue = Cue::kBare;
-  words::Span span;
+  phrases::Span span;
 };
 
 // The cues of a sentence in their order, each looked for once.
@@ -46,11 +46,11 @@ class Cues {
 
  private:
   struct Ahead {
-    std::optional<words::Span> span;
+    std::optional<phrases::Span> span;
     bool looked = false;
   };
 
-  std::optional<words::Span> Find(Cue cue, std::size_t from) const {
+  std::optional<phrases::Span> Find(Cue cue, std::size_t from) const {
     if (cue == Cue::kNamed) return words_.port_named.Find(lower_, from);
     if (cue == Cue::kBare) return words_.port_bare.Find(lower_, from);
     // The option of ssh.
@@ -59,7 +59,7 @@ class Cues {
     re2::StringPiece flag;
     if (!RE2::PartialMatch(rest, *kFlag, &flag)) return std::nullopt;
     const std::size_t begin = flag.data() - lower_.data();
-    return words::Span{begin, begin + flag.size()};
+    return phrases::Span{begin, begin + flag.size()};
   }
 
   const absl::string_view lower_;

@@ -4,7 +4,7 @@
 
 namespace galen::talk {
 
-absl::StatusOr<TalkWords> TalkWords::From(const words::Vocabulary& vocabulary) {
+absl::StatusOr<TalkWords> TalkWords::From(const phrases::Vocabulary& vocabulary) {
   TalkWords words;
   GALEN_RETURN_IF_ERROR(vocabulary.Fill({
       {"no_speaker", &words.no_speaker},

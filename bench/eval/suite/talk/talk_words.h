@@ -2,8 +2,8 @@
 #define BENCH_EVAL_SUITE_TALK_TALK_WORDS_H_
 
 #include "absl/status/statusor.h"
-#include "common/words/phrases.h"
-#include "common/words/vocabulary.h"
+#include "common/phrases/phrases.h"
+#include "common/phrases/vocabulary.h"
 
 namespace galen::talk {
 
@@ -11,66 +11,66 @@ namespace galen::talk {
 // there. Texts are given to them in lower case. A value, immutable once made; thread-safe.
 struct TalkWords {
   // INVALID_ARGUMENT: the vocabulary lacks one of them.
-  static absl::StatusOr<TalkWords> From(const words::Vocabulary& vocabulary);
+  static absl::StatusOr<TalkWords> From(const phrases::Vocabulary& vocabulary);
   // sentences.yaml
-  words::Phrases no_speaker;
-  words::Phrases abbreviation;
+  phrases::Phrases no_speaker;
+  phrases::Phrases abbreviation;
   // addresses.yaml
-  words::Phrases denied_before;
-  words::Phrases other_before;
-  words::Phrases acted_on_before;
-  words::Phrases denied_after;
-  words::Phrases denied_all_after;
-  words::Phrases becomes;
-  words::Phrases connects;
-  words::Phrases range;
-  words::Phrases version_before;
-  words::Phrases correction;
-  words::Phrases correction_first;
-  words::Phrases adds;
-  words::Phrases brings_back;
-  words::Phrases planted;
-  words::Phrases planted_speaker;
-  words::Phrases drops_one;
-  words::Phrases selects_one;
+  phrases::Phrases denied_before;
+  phrases::Phrases other_before;
+  phrases::Phrases acted_on_before;
+  phrases::Phrases denied_after;
+  phrases::Phrases denied_all_after;
+  phrases::Phrases becomes;
+  phrases::Phrases connects;
+  phrases::Phrases range;
+  phrases::Phrases version_before;
+  phrases::Phrases correction;
+  phrases::Phrases correction_first;
+  phrases::Phrases adds;
+  phrases::Phrases brings_back;
+  phrases::Phrases planted;
+  phrases::Phrases planted_speaker;
+  phrases::Phrases drops_one;
+  phrases::Phrases selects_one;
   // ports.yaml
-  words::Phrases port_named;
-  words::Phrases port_bare;
-  words::Phrases port_usual;
-  words::Phrases counted;
-  words::Phrases other_port_before;
-  words::Phrases other_port_after;
-  words::Phrases port_denied;
-  words::Phrases leads_on;
-  words::Phrases for_all;
-  words::Phrases of_all;
-  words::Phrases ordinal_one;
+  phrases::Phrases port_named;
+  phrases::Phrases port_bare;
+  phrases::Phrases port_usual;
+  phrases::Phrases counted;
+  phrases::Phrases other_port_before;
+  phrases::Phrases other_port_after;
+  phrases::Phrases port_denied;
+  phrases::Phrases leads_on;
+  phrases::Phrases for_all;
+  phrases::Phrases of_all;
+  phrases::Phrases ordinal_one;
   // ordinals.yaml
-  words::Phrases first;
-  words::Phrases second;
-  words::Phrases third;
-  words::Phrases fourth;
-  words::Phrases last;
-  words::Phrases former;
-  words::Phrases latter;
+  phrases::Phrases first;
+  phrases::Phrases second;
+  phrases::Phrases third;
+  phrases::Phrases fourth;
+  phrases::Phrases last;
+  phrases::Phrases former;
+  phrases::Phrases latter;
   // go_on.yaml
-  words::Phrases go_on;
-  words::Phrases must_not;
-  words::Phrases do_not;
-  words::Phrases hold_off;
-  words::Phrases not_yet_last;
-  words::Phrases not_yet_first;
-  words::Phrases stop_last;
-  words::Phrases stop;
-  words::Phrases open_condition;
-  words::Phrases fault_is_still_there;
-  words::Phrases told;
-  words::Phrases of_other_thing;
-  words::Phrases of_own_work;
-  words::Phrases bare_yes;
-  words::Phrases bare_no;
-  words::Phrases asks_leave;
-  words::Phrases request;
+  phrases::Phrases go_on;
+  phrases::Phrases must_not;
+  phrases::Phrases do_not;
+  phrases::Phrases hold_off;
+  phrases::Phrases not_yet_last;
+  phrases::Phrases not_yet_first;
+  phrases::Phrases stop_last;
+  phrases::Phrases stop;
+  phrases::Phrases open_condition;
+  phrases::Phrases fault_is_still_there;
+  phrases::Phrases told;
+  phrases::Phrases of_other_thing;
+  phrases::Phrases of_own_work;
+  phrases::Phrases bare_yes;
+  phrases::Phrases bare_no;
+  phrases::Phrases asks_leave;
+  phrases::Phrases request;
 };
 
 }  // namespace galen::talk

@@ -17,7 +17,7 @@
 #include "services/node/checks/gpu/gpu_findings.h"
 #include "services/node/checks/gpu/gpu_query.h"
 #include "services/node/checks/gpu/kernel_lines.h"
-#include "services/node/checks/job_tree.h"
+#include "services/node/checks/job_process_tree.h"
 
 namespace galen::node {
 namespace {
@@ -40,7 +40,7 @@ bool IsDaemon(const GpuProcess& process, const std::vector<std::string>& daemons
 }
 
 // `job` is nullptr where the job's processes are not known.
-std::optional<bool> HasForeignProcess(const Gpu& gpu, const JobTree* job,
+std::optional<bool> HasForeignProcess(const Gpu& gpu, const JobProcessTree* job,
                                       const std::vector<std::string>& daemons) {
   if (!gpu.processes.has_value()) return std::nullopt;
   bool sure = true;
@@ -54,20 +54,20 @@ std::optional<bool> HasForeignProcess(const Gpu& gpu, const JobTree* job,
 }
 
 // By the machine's own table; holds nothing for sure where the job is not known.
-JobTree ReadJobTree(const CheckContext& context) {
+JobProcessTree ReadJobProcessTree(const CheckContext& context) {
   const host::Host& host = context.host;
   const auto ps = host.Run(std::vector<std::string>{
       "ps", "-eo", "pid,ppid,user,stat,wchan:32,etimes,rss,pcpu,comm,args"});
   const bool listed = ps.ok() && ps->exit_code == 0;
   const bool known = host.live() || host.JobEnvironment().ok();
-  return JobTree(listed ? ParseProcessTable(ps->out) : std::vector<ProcessEntry>(),
-                 known ? KnownJobProcesses(host) : std::set<std::int64_t>(),
-                 ProgramsOfOneJob(context.knowledge));
+  return JobProcessTree(listed ? ParseProcessTable(ps->out) : std::vector<ProcessEntry>(),
+                        known ? KnownJobProcesses(host) : std::set<std::int64_t>(),
+                        ProgramsOfOneJob(context.knowledge));
 }
 
 // Whether the job's numbers and those of the GPUs' processes mean the same processes. On a live
 // host both are the host's; what was captured of a container has numbers of its own.
-bool SameNumbers(const host::Host& host, const JobTree& job, const std::vector<Gpu>& gpus) {
+bool SameNumbers(const host::Host& host, const JobProcessTree& job, const std::vector<Gpu>& gpus) {
   if (host.live()) return true;
   for (const Gpu& gpu : gpus) {
     if (!gpu.processes.has_value()) continue;
@@ -150,8 +150,8 @@ absl::StatusOr<CheckOutput> CheckGpuProcesses(const CheckContext& context) {
   GALEN_ASSIGN_OR_RETURN(const CheckData data, CheckData::Of(context.knowledge, "gpu.processes"));
   const std::vector<std::string> programs = data.Texts("daemons");
   GALEN_ASSIGN_OR_RETURN(const GpuState state, QueryGpus(context.host));
-  const JobTree tree = ReadJobTree(context);
-  const JobTree* const job = SameNumbers(context.host, tree, state.gpus) ? &tree : nullptr;
+  const JobProcessTree tree = ReadJobProcessTree(context);
+  const JobProcessTree* const job = SameNumbers(context.host, tree, state.gpus) ? &tree : nullptr;
   GpuFindings findings(context);
   Sentence sentence("GPU", state.gpus.size());
   for (const Gpu& gpu : state.gpus) {

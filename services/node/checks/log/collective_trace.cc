@@ -12,10 +12,10 @@
 #include "common/base/re2_piece.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
-#include "common/collectives/flight_record.h"
-#include "common/collectives/nccl_ras.h"
-#include "common/logs/reader.h"
-#include "common/triage/process_end.h"
+#include "common/log_analysis/scan/reader.h"
+#include "common/log_analysis/triage/process_end.h"
+#include "common/profile/hangs/flight_record.h"
+#include "common/profile/hangs/nccl_ras.h"
 #include "re2/re2.h"
 #include "services/node/checks/check_data.h"
 #include "services/node/checks/system/capture.h"
@@ -24,9 +24,9 @@
 namespace galen::node {
 namespace {
 
-using collectives::FlightRecord;
-using collectives::ParseFlightRecord;
-using collectives::TraceVerdict;
+using hangs::FlightRecord;
+using hangs::ParseFlightRecord;
+using hangs::TraceVerdict;
 
 constexpr std::int64_t kMaxDump = std::int64_t{32} << 20;
 constexpr std::size_t kMaxTimeouts = 65'536;
@@ -56,9 +56,9 @@ std::map<int, FlightRecord> ReadDumps(const host::Host& host) {
   if (const auto files = host.JobLogs(); files.ok()) {
     for (const host::JobLog& file : *files) {
       if (!LooksLikeDump(file.name)) continue;
-      logs::LogReader::Options options;
+      log_scan::LogReader::Options options;
       options.max_bytes = kMaxDump;
-      auto reader = logs::LogReader::Open(file.path, options);
+      auto reader = log_scan::LogReader::Open(file.path, options);
       if (!reader.ok()) continue;
       std::string bytes;
       while (true) {
@@ -98,28 +98,28 @@ std::optional<std::vector<std::string>> UnreachableOfRas(const host::Host& host)
   for (const host::JobLog& file : *files) {
     // By the name first, so that not every log is opened for it.
     if (!absl::StrContains(absl::AsciiStrToLower(BaseName(file.name)), "ras")) continue;
-    logs::LogReader::Options options;
+    log_scan::LogReader::Options options;
     options.max_bytes = kMaxAnswer;
-    auto reader = logs::LogReader::Open(file.path, options);
+    auto reader = log_scan::LogReader::Open(file.path, options);
     if (!reader.ok()) continue;
     std::string text;
     while (true) {
       const auto chunk = (*reader)->Next();
       if (!chunk.ok() || chunk->empty()) break;
       text.append(chunk->data(), chunk->size());
-      if (!collectives::LooksLikeRas(text)) break;
+      if (!hangs::LooksLikeRas(text)) break;
     }
-    if (!collectives::LooksLikeRas(text)) continue;
-    const auto report = collectives::ParseRas(text);
+    if (!hangs::LooksLikeRas(text)) continue;
+    const auto report = hangs::ParseRas(text);
     if (!report.ok()) continue;
     if (!found.has_value()) found.emplace();
-    for (const collectives::RasProcess& process : report->processes) {
+    for (const hangs::RasProcess& process : report->processes) {
       if (found->size() >= 32) break;
       found->push_back(CleanText(
           absl::StrCat("process ", process.pid, " on ", process.node, " (GPU ", process.gpus, ")"),
           160));
     }
-    for (const collectives::RasCommunicator& communicator : report->communicators) {
+    for (const hangs::RasCommunicator& communicator : report->communicators) {
       if (communicator.missing.empty() || found->size() >= 32) continue;
       std::vector<int> ranks(communicator.missing.begin(), communicator.missing.end());
       if (ranks.size() > 32) ranks.resize(32);
@@ -147,7 +147,7 @@ absl::StatusOr<CheckOutput> CheckCollectiveTrace(const CheckContext& context) {
                          CheckData::Of(context.knowledge, "job.collective_trace"));
   const std::map<int, FlightRecord> ranks = ReadDumps(host);
   const std::vector<std::string> names = data.Texts("equal_sizes");
-  TraceVerdict verdict = collectives::JudgeTraces(ranks, {names.begin(), names.end()});
+  TraceVerdict verdict = hangs::JudgeTraces(ranks, {names.begin(), names.end()});
 
   // What PyTorch itself says of it: its detailed checks, and the watchdogs of the ranks.
   const auto fingerprints = data.Patterns("fingerprint");

@@ -14,7 +14,7 @@
 #include "common/base/re2_piece.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
-#include "common/logs/line_facts.h"
+#include "common/log_analysis/scan/line_facts.h"
 #include "re2/re2.h"
 #include "services/node/checks/check_data.h"
 #include "services/node/checks/system/capture.h"
@@ -144,7 +144,7 @@ absl::StatusOr<CheckOutput> CheckJobGpuMemory(const CheckContext& context) {
       ForEachWantedLine(context, LogsOf::kThisNode, kGpuMemoryWant, [&](const LogLine& line) {
         auto oom = FindCudaOom(line.text);
         if (!oom.has_value()) return;
-        std::optional<int> rank = logs::FindRank(line.text);
+        std::optional<int> rank = log_scan::FindRank(line.text);
         if (!rank.has_value()) rank = line.log->rank;
         const int key = rank.has_value() ? *rank : -1 - oom->gpu.value_or(0);
         if (failures.size() < 4096) failures.emplace(key, Failure{*oom, CleanText(line.text, 400)});
@@ -223,7 +223,7 @@ absl::StatusOr<CheckOutput> CheckJobData(const CheckContext& context) {
       ForEachWantedLine(context, LogsOf::kAllNodes, kJobDataWant, [&](const LogLine& line) {
         std::int64_t count = 0;
         if (RE2::PartialMatch(Piece(line.text), batches, &count)) {
-          std::optional<int> rank = logs::FindRank(line.text);
+          std::optional<int> rank = log_scan::FindRank(line.text);
           if (!rank.has_value()) rank = line.log->rank;
           if (rank.has_value() && batches_of.size() < 262'144) {
             batches_of.emplace(*rank, count);

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
-#include "common/triage/first_failures.h"
+#include "common/log_analysis/triage/first_failures.h"
 #include "services/node/checks/check_data.h"
 #include "services/node/checks/patterns.h"
 #include "services/node/checks/system/wanted_lines.h"

@@ -4,7 +4,7 @@
 #include <set>
 #include <string>
 
-#include "services/node/checks/job_tree.h"
+#include "services/node/checks/job_process_tree.h"
 
 namespace galen::node {
 namespace {
@@ -33,7 +33,8 @@ JobProcesses FindJobProcesses(const CheckContext& context) {
     return {{known.begin(), known.end()},
             context.host.live() ? host::View::kHost : host::View::kJob};
   }
-  const JobTree tree(ReadTable(context), std::move(known), ProgramsOfOneJob(context.knowledge));
+  const JobProcessTree tree(ReadTable(context), std::move(known),
+                            ProgramsOfOneJob(context.knowledge));
   return {tree.Members(), host::View::kHost};
 }
 

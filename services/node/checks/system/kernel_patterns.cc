@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "re2/re2.h"
 #include "re2/set.h"
-#include "services/node/checks/kept.h"
+#include "services/node/checks/memo.h"
 
 namespace galen::node {
 namespace {
@@ -42,7 +42,7 @@ KernelPatterns::KernelPatterns(std::vector<knowledge::v1::KernelLine> forms)
 KernelPatterns::~KernelPatterns() = default;
 
 std::shared_ptr<const KernelPatterns> KernelPatterns::Of(const knowledge::Knowledge& knowledge) {
-  static auto* const kept = new Kept<KernelPatterns>(kMostKept);
+  static auto* const kept = new Memo<KernelPatterns>(kMostKept);
   const auto& lines = knowledge.base().kernel_lines();
   std::string key;
   for (const knowledge::v1::KernelLine& line : lines) {

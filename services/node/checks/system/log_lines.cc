@@ -7,8 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
-#include "common/logs/line_text.h"
-#include "common/logs/reader.h"
+#include "common/log_analysis/scan/line_text.h"
+#include "common/log_analysis/scan/reader.h"
 
 namespace galen::node {
 namespace {
@@ -42,7 +42,7 @@ class LineCutter {
  private:
   void Emit() {
     ++line_.number;
-    pending_.resize(logs::Normalize(pending_.data(), pending_.size(), true, false).size);
+    pending_.resize(log_scan::Normalize(pending_.data(), pending_.size(), true, false).size);
     line_.text = absl::StripSuffix(pending_, "\r");
     on_line_(line_);
     pending_.clear();
@@ -88,10 +88,10 @@ absl::StatusOr<std::int64_t> ForEachLog(
 
 absl::StatusOr<std::int64_t> ReadLogLines(const host::JobLog& log,
                                           absl::FunctionRef<void(const LogLine&)> on_line) {
-  logs::LogReader::Options options;
+  log_scan::LogReader::Options options;
   options.max_bytes = kMaxLogBytes;
-  GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<logs::LogReader> reader,
-                         logs::LogReader::Open(log.path, options));
+  GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<log_scan::LogReader> reader,
+                         log_scan::LogReader::Open(log.path, options));
   LineCutter cutter(log, on_line);
   while (true) {
     const auto chunk = reader->Next();

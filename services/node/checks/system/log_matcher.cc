@@ -9,7 +9,7 @@
 namespace galen::node {
 namespace {
 
-using Database = std::unique_ptr<const logs::PatternDatabase>;
+using Database = std::unique_ptr<const log_scan::PatternDatabase>;
 
 std::size_t BeginOf(absl::string_view block, std::size_t at) {
   const void* const newline = memrchr(block.data(), '\n', at);
@@ -27,20 +27,20 @@ std::size_t EndOf(absl::string_view block, std::size_t at) {
 
 LogMatcher::LogMatcher(absl::Span<const std::vector<std::string>> sets,
                        const std::string& cache_directory) {
-  std::vector<logs::Expression> expressions;
+  std::vector<log_scan::Expression> expressions;
   for (std::size_t i = 0; i < std::min(sets.size(), kMaxSets); ++i) {
     for (const std::string& expression : sets[i]) {
       expressions.push_back({expression, ""});
       sets_.push_back(Sets{1} << i);
     }
   }
-  absl::StatusOr<Database> all = logs::PatternDatabase::Create(expressions, cache_directory);
+  absl::StatusOr<Database> all = log_scan::PatternDatabase::Create(expressions, cache_directory);
   if (!all.ok()) {
     // One of them is at fault, or some are: they are tried one by one.
-    std::vector<logs::Expression> good;
+    std::vector<log_scan::Expression> good;
     std::vector<Sets> sets_of_good;
     for (std::size_t i = 0; i < expressions.size(); ++i) {
-      if (logs::PatternDatabase::Create({&expressions[i], 1}, "").ok()) {
+      if (log_scan::PatternDatabase::Create({&expressions[i], 1}, "").ok()) {
         good.push_back(std::move(expressions[i]));
         sets_of_good.push_back(sets_[i]);
       } else {
@@ -48,16 +48,16 @@ LogMatcher::LogMatcher(absl::Span<const std::vector<std::string>> sets,
       }
     }
     sets_ = std::move(sets_of_good);
-    all = logs::PatternDatabase::Create(good, cache_directory);
+    all = log_scan::PatternDatabase::Create(good, cache_directory);
     if (!all.ok()) {
       for (const Sets set : sets_) every_line_ |= set;
-      all = logs::PatternDatabase::Create({}, "");
+      all = log_scan::PatternDatabase::Create({}, "");
     }
   }
   database_ = *std::move(all);
 }
 
-void LogMatcher::Scan(absl::string_view block, logs::PatternDatabase::Scratch& scratch,
+void LogMatcher::Scan(absl::string_view block, log_scan::PatternDatabase::Scratch& scratch,
                       std::vector<Line>& lines) const {
   lines.clear();
   bool sorted = true;

@@ -10,7 +10,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "common/logs/pattern_database.h"
+#include "common/log_analysis/scan/pattern_database.h"
 
 namespace galen::node {
 
@@ -23,7 +23,7 @@ class LogMatcher {
   using Sets = std::uint64_t;
 
   // `sets`: at most kMaxSets. A set with an expression that cannot be looked for matches each line.
-  // `cache_directory`: see logs::PatternDatabase.
+  // `cache_directory`: see log_scan::PatternDatabase.
   LogMatcher(absl::Span<const std::vector<std::string>> sets, const std::string& cache_directory);
 
   // Sets that match each line. Scan() does not tell them.
@@ -37,15 +37,15 @@ class LogMatcher {
   };
 
   // What one scan at a time needs.
-  logs::PatternDatabase::Scratch NewScratch() const { return database_->NewScratch(); }
+  log_scan::PatternDatabase::Scratch NewScratch() const { return database_->NewScratch(); }
 
   // The lines of `block`, which holds whole lines, that one of the sets matches, in order, into
   // `lines`; and now and then a line that none matches.
-  void Scan(absl::string_view block, logs::PatternDatabase::Scratch& scratch,
+  void Scan(absl::string_view block, log_scan::PatternDatabase::Scratch& scratch,
             std::vector<Line>& lines) const;
 
  private:
-  std::unique_ptr<const logs::PatternDatabase> database_;
+  std::unique_ptr<const log_scan::PatternDatabase> database_;
   std::vector<Sets> sets_;  // of each expression of the database
   Sets every_line_ = 0;
 };

@@ -11,9 +11,9 @@
 #include "absl/strings/string_view.h"
 #include "common/base/status_macros.h"
 #include "common/knowledge/load.h"
-#include "common/logs/byte_scan.h"
-#include "common/logs/line_blocks.h"
-#include "common/logs/reader.h"
+#include "common/log_analysis/scan/byte_scan.h"
+#include "common/log_analysis/scan/line_blocks.h"
+#include "common/log_analysis/scan/reader.h"
 
 namespace galen::node {
 namespace {
@@ -48,10 +48,10 @@ class Picker {
     line_.number = lines_ + 1;
     for (const LogMatcher::Line& found : found_) {
       line_.number += static_cast<std::int64_t>(
-          logs::CountNewlines(block.substr(counted, found.begin - counted)));
+          log_scan::CountNewlines(block.substr(counted, found.begin - counted)));
       counted = found.begin;
       line_.text = block.substr(found.begin, std::min(found.end - found.begin, kMaxLogLine));
-      line_.dated = (found.sets & dated_) != 0 ? logs::DatedLine(block, found.begin, found.end)
+      line_.dated = (found.sets & dated_) != 0 ? log_scan::DatedLine(block, found.begin, found.end)
                                                : absl::string_view();
       on_line_(line_, found.sets);
     }
@@ -73,10 +73,10 @@ class Picker {
   }
 
   const LogMatcher& matcher_;
-  logs::PatternDatabase::Scratch scratch_;
+  log_scan::PatternDatabase::Scratch scratch_;
   const LogMatcher::Sets dated_;
   absl::FunctionRef<void(const LogLine&, LogMatcher::Sets)> on_line_;
-  logs::LineBlocks blocks_;
+  log_scan::LineBlocks blocks_;
   std::vector<LogMatcher::Line> found_;
   LogLine line_;
   std::int64_t lines_ = 0;
@@ -114,10 +114,10 @@ std::shared_ptr<const LogMatcher> MatcherOf(absl::Span<const LogWant* const> wan
 absl::StatusOr<std::int64_t> ScanLog(
     const host::JobLog& log, const LogMatcher& matcher, LogMatcher::Sets dated,
     absl::FunctionRef<void(const LogLine&, LogMatcher::Sets)> on_line) {
-  logs::LogReader::Options options;
+  log_scan::LogReader::Options options;
   options.max_bytes = kMaxLogBytes;
-  GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<logs::LogReader> reader,
-                         logs::LogReader::Open(log.path, options));
+  GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<log_scan::LogReader> reader,
+                         log_scan::LogReader::Open(log.path, options));
   Picker picker(log, matcher, dated, on_line);
   while (true) {
     const auto chunk = reader->Next();

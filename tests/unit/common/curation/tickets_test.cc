@@ -93,7 +93,7 @@ TEST(JsonTickets, HostileInputIsBounded) {
   EXPECT_LE(Json(many).problems.size(), 201u);
 }
 
-TEST(JsonTickets, ALongTextIsCut) {
+TEST(JsonTickets, ALongTextIsTruncated) {
   const Tickets read = Json(
       absl::StrCat("{\"description\": \"", std::string(500'000, 'd'), "\", \"title\": \"t\"}\n"));
   ASSERT_THAT(read.tickets, SizeIs(1));

@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 #include "common/host/bundle.h"
-#include "common/host/yaml.h"
+#include "common/yaml/yaml.h"
 #include "scratch.h"
 #include "tests/testing/status_matchers.h"
 

@@ -183,7 +183,7 @@ TEST(LiveHost, WhatAProgramLeavesBehindDoesNotHoldItUp) {
   EXPECT_TRUE(Dies(child));
 }
 
-TEST(LiveHost, EndlessOutputIsCutAndItsProgramKilled) {
+TEST(LiveHost, EndlessOutputIsTruncatedAndItsProgramKilled) {
   LiveHost::Options options = Fast();
   options.command.output = 10'000;
   const LiveHost host(options);
@@ -194,7 +194,7 @@ TEST(LiveHost, EndlessOutputIsCutAndItsProgramKilled) {
   EXPECT_EQ(result->exit_code, 128 + SIGKILL);
 }
 
-TEST(LiveHost, OutputAlittleTooLongIsCutButTheProgramEndsByItself) {
+TEST(LiveHost, OutputAlittleTooLongIsTruncatedButTheProgramEndsByItself) {
   LiveHost::Options options = Fast();
   options.command.output = 10'000;
   const LiveHost host(options);

@@ -23,7 +23,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-std::string Book(const std::string& title, const std::string& owner = "either") {
+std::string LabelYaml(const std::string& title, const std::string& owner = "either") {
   return absl::StrCat(R"(checks:
   - {name: a.one, kind: native, cost: 1s, findings: [{name: bad, type: bool, subject: node}]}
 labels:
@@ -37,7 +37,7 @@ labels:
 class ReloaderTest : public ::testing::Test {
  protected:
   ReloaderTest() {
-    files_.Write("a.yaml", Book("first"));
+    files_.Write("a.yaml", LabelYaml("first"));
     auto loaded = Load({files_.path()}, {});
     EXPECT_THAT(loaded, IsOk());
     loaded_ = *loaded;
@@ -75,10 +75,10 @@ TEST_F(ReloaderTest, FilesThatNobodyTouchedAreNoNews) {
 TEST_F(ReloaderTest, AChangeIsTakenUpOnceItHasSettled) {
   Reloader reloader(Options(), *loaded_);
   LookUntilSettled(reloader);
-  files_.Write("a.yaml", Book("half written"));
+  files_.Write("a.yaml", LabelYaml("half written"));
   reloader.Look();
   EXPECT_THAT(titles_, IsEmpty()) << "somebody may still be writing";
-  files_.Write("a.yaml", Book("second"));
+  files_.Write("a.yaml", LabelYaml("second"));
   reloader.Look();
   EXPECT_THAT(titles_, IsEmpty());
   reloader.Look();
@@ -102,14 +102,14 @@ TEST_F(ReloaderTest, AFileThatIsAddedOrTakenAwayIsAChange) {
 TEST_F(ReloaderTest, AVersionWithAMistakeIsRefusedOnceWithFileAndLine) {
   Reloader reloader(Options(), *loaded_);
   LookUntilSettled(reloader);
-  files_.Write("a.yaml", Book("broken", "nobody"));
+  files_.Write("a.yaml", LabelYaml("broken", "nobody"));
   for (int i = 0; i < 5; ++i) reloader.Look();
   EXPECT_THAT(titles_, IsEmpty());
   EXPECT_THAT(
       news_,
       ElementsAre(AllOf(HasSubstr("are refused"), HasSubstr("stays in use"),
                         HasSubstr("a.yaml:5: error: label A.B has the unknown owner \"nobody\""))));
-  files_.Write("a.yaml", Book("mended"));
+  files_.Write("a.yaml", LabelYaml("mended"));
   LookUntilSettled(reloader);
   EXPECT_THAT(titles_, ElementsAre("mended"));
 }
@@ -130,18 +130,18 @@ TEST_F(ReloaderTest, WhatCannotBePutInPlaceIsRefusedAndTriedWithTheNextVersion) 
   Reloader reloader(Options(), *loaded_);
   LookUntilSettled(reloader);
   apply_error_ = absl::InvalidArgumentError("signal x does not compile");
-  files_.Write("a.yaml", Book("second"));
+  files_.Write("a.yaml", LabelYaml("second"));
   LookUntilSettled(reloader);
   EXPECT_THAT(news_, ElementsAre(HasSubstr("signal x does not compile")));
   apply_error_ = absl::OkStatus();
-  files_.Write("a.yaml", Book("third"));
+  files_.Write("a.yaml", LabelYaml("third"));
   LookUntilSettled(reloader);
   EXPECT_THAT(titles_, ElementsAre("third"));
 }
 
 TEST_F(ReloaderTest, WhoeverAsksIsNotMadeToWaitForAChangeToSettle) {
   Reloader reloader(Options(), *loaded_);
-  files_.Write("a.yaml", Book("second"));
+  files_.Write("a.yaml", LabelYaml("second"));
   reloader.Reload();
   reloader.Look();
   EXPECT_THAT(titles_, ElementsAre("second"));
@@ -160,7 +160,7 @@ TEST_F(ReloaderTest, AThreadLooksByItselfAndAtOnceWhenAsked) {
   };
   Reloader reloader(std::move(options), *loaded_);
   reloader.Start();
-  files_.Write("a.yaml", Book("second"));
+  files_.Write("a.yaml", LabelYaml("second"));
   reloader.Reload();
   EXPECT_EQ(taken.get_future().get(), "second");
 }

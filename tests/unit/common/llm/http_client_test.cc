@@ -57,15 +57,15 @@ class HttpClientTest : public ::testing::Test {
 
   std::unique_ptr<HttpClient> ClientOf(const std::string& url) {
     endpoint_.url = url;
-    Surroundings surroundings;
-    surroundings.clock = &clock_;
-    surroundings.chance = [] { return 0.5; };
-    surroundings.sleep = [this](absl::Duration duration, const Cancellation& cancellation) {
+    Dependencies dependencies;
+    dependencies.clock = &clock_;
+    dependencies.chance = [] { return 0.5; };
+    dependencies.sleep = [this](absl::Duration duration, const Cancellation& cancellation) {
       const std::lock_guard<std::mutex> lock(mu_);
       pauses_.push_back(duration);
       return cancellation.cancelled();
     };
-    auto client = HttpClient::Make(endpoint_, std::move(surroundings));
+    auto client = HttpClient::Make(endpoint_, std::move(dependencies));
     EXPECT_THAT(client, IsOk());
     return *std::move(client);
   }

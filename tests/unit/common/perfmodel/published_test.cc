@@ -13,9 +13,9 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "common/host/yaml.h"
 #include "common/perfmodel/holdout.h"
 #include "common/perfmodel/tables/read_table.h"
+#include "common/yaml/yaml.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -32,9 +32,9 @@ const AllFacts& Shipped() {
     std::ostringstream text;
     text << in.rdbuf();
     auto* facts = new AllFacts;
-    const auto document = host::ParseYaml(text.str(), "gpus.yaml");
+    const auto document = ParseYaml(text.str(), "gpus.yaml");
     if (!document.ok()) return facts;
-    for (const host::Yaml& model : document->Find("hardware")->items) {
+    for (const Yaml& model : document->Find("hardware")->items) {
       for (const auto& fact : model.Find("facts")->fields) {
         double value = 0;
         if (absl::SimpleAtod(fact.value.scalar, &value)) {

@@ -52,7 +52,7 @@ std::string Tokens(absl::string_view text, std::size_t piece = 1000) {
   }
 }
 
-TEST(JsonStream, GivesTheTokensHoweverTheTextIsCut) {
+TEST(JsonStream, GivesTheTokensHoweverTheTextIsTruncated) {
   const char* text = R"( {"a" : [1, -2.5e3 ,"x\n\u00e9\"\\",true , null,{}, []],"b":{"c":NaN}} )";
   const char* expected =
       "{ k:a [ n:1 n:-2.5e3 t:x\n\xC3\xA9\"\\ o:true o:null { } [ ] ] k:b { k:c o:NaN } } end";

@@ -31,7 +31,7 @@ TEST(Picture, SaysInWordsWhatItsColoursSay) {
   const std::string svg = Picture(Job(2));
   for (const char* text : {"compute", "communication not covered", "waiting for the host", "idle",
                            "rank 0", "rank 1", "40 %", "30 %", "stream 7", "stream 9",
-                           "overlap 25 %", "ProfilerStep#1", "prefers-color-scheme: dark"}) {
+                           "overlap 25 %", "ProfilerStep#1", "prefers-color-scheme:dark"}) {
     EXPECT_THAT(svg, HasSubstr(text));
   }
 }

@@ -140,7 +140,7 @@ TEST(Split, StampsOfTheEpochKeepTheirNanoseconds) {
   EXPECT_EQ(report.devices[0].total.compute, 3);
 }
 
-TEST(Split, ATraceThatIsCutOffIsReadAsFarAsItGoes) {
+TEST(Split, ATraceThatIsTruncatedOffIsReadAsFarAsItGoes) {
   const std::string whole =
       TraceText({StepMark(1, 0, 100), Kernel(kGemm, 0, 7, 0, 30), Kernel(kGemm, 0, 7, 50, 60)});
   const TraceReport report = ReportOf(whole.substr(0, whole.size() - 20));

@@ -129,9 +129,9 @@ class Scene {
 };
 
 // Knowledge made by hand: leaves below MAIN.SUB, checks with one or more findings.
-class Book {
+class KnowledgeBuilder {
  public:
-  Book() {
+  KnowledgeBuilder() {
     base_.add_labels()->set_label("MAIN");
     knowledge::v1::Label& sub = *base_.add_labels();
     sub.set_label("MAIN.SUB");
@@ -139,9 +139,10 @@ class Book {
   }
 
   // `limit` is "" for none, else "<op> <value>" of a bool, int or event finding.
-  Book& Check(const std::string& check, const std::string& finding, const std::string& type,
-              knowledge::v1::Rule::Op op = knowledge::v1::Rule::OP_UNSPECIFIED,
-              const std::string& value = "") {
+  KnowledgeBuilder& Check(const std::string& check, const std::string& finding,
+                          const std::string& type,
+                          knowledge::v1::Rule::Op op = knowledge::v1::Rule::OP_UNSPECIFIED,
+                          const std::string& value = "") {
     knowledge::v1::Check* entry = nullptr;
     for (knowledge::v1::Check& each : *base_.mutable_checks()) {
       if (each.name() == check) entry = &each;
@@ -157,13 +158,13 @@ class Book {
     return *this;
   }
   // All findings so far are about devices of this kind.
-  Book& AllAbout(const std::string& subject) {
+  KnowledgeBuilder& AllAbout(const std::string& subject) {
     for (knowledge::v1::Check& check : *base_.mutable_checks()) {
       for (knowledge::v1::FindingSpec& spec : *check.mutable_findings()) spec.set_subject(subject);
     }
     return *this;
   }
-  Book& Leaf(const std::string& label, const std::string& prior = "medium") {
+  KnowledgeBuilder& Leaf(const std::string& label, const std::string& prior = "medium") {
     knowledge::v1::Label& leaf = *base_.add_labels();
     leaf.set_label(label);
     leaf.set_parent("MAIN.SUB");
@@ -171,46 +172,46 @@ class Book {
     leaf.set_prior(prior);
     return *this;
   }
-  Book& Confirm(const std::string& check, const std::string& finding, knowledge::v1::Rule::Op op,
-                const std::string& value) {
+  KnowledgeBuilder& Confirm(const std::string& check, const std::string& finding,
+                            knowledge::v1::Rule::Op op, const std::string& value) {
     knowledge::v1::Rule& rule = *Last().add_confirm();
     Fill(rule, check, finding, op, value);
     rule.set_defining(true);
     return *this;
   }
   // The last confirm rule sees a state, not the fault itself.
-  Book& AsState() {
+  KnowledgeBuilder& AsState() {
     Last().mutable_confirm(Last().confirm_size() - 1)->set_defining(false);
     return *this;
   }
-  Book& Refute(const std::string& check, const std::string& finding, knowledge::v1::Rule::Op op,
-               const std::string& value) {
+  KnowledgeBuilder& Refute(const std::string& check, const std::string& finding,
+                           knowledge::v1::Rule::Op op, const std::string& value) {
     Fill(*Last().add_refute(), check, finding, op, value);
     return *this;
   }
   // The last confirm rule holds on healthy machines too.
-  Book& AsContext() {
+  KnowledgeBuilder& AsContext() {
     Last().mutable_confirm(Last().confirm_size() - 1)->set_context(true);
     return *this;
   }
   // The last confirm rule asks for this as well.
-  Book& With(const std::string& check, const std::string& finding, knowledge::v1::Rule::Op op,
-             const std::string& value) {
+  KnowledgeBuilder& With(const std::string& check, const std::string& finding,
+                         knowledge::v1::Rule::Op op, const std::string& value) {
     Fill(*Last().mutable_confirm(Last().confirm_size() - 1)->add_with(), check, finding, op, value);
     return *this;
   }
   // The last refute rule asks for this as well.
-  Book& RefuteWith(const std::string& check, const std::string& finding, knowledge::v1::Rule::Op op,
-                   const std::string& value) {
+  KnowledgeBuilder& RefuteWith(const std::string& check, const std::string& finding,
+                               knowledge::v1::Rule::Op op, const std::string& value) {
     Fill(*Last().mutable_refute(Last().refute_size() - 1)->add_with(), check, finding, op, value);
     return *this;
   }
   // The label only tells how a failure shows itself.
-  Book& Residual() {
+  KnowledgeBuilder& Residual() {
     Last().set_residual(true);
     return *this;
   }
-  Book& Costs(const std::string& check, int milliseconds) {
+  KnowledgeBuilder& Costs(const std::string& check, int milliseconds) {
     for (knowledge::v1::Check& each : *base_.mutable_checks()) {
       if (each.name() != check) continue;
       each.mutable_cost()->set_seconds(milliseconds / 1000);
@@ -218,22 +219,22 @@ class Book {
     }
     return *this;
   }
-  Book& Reads(const std::string& check, const std::string& what) {
+  KnowledgeBuilder& Reads(const std::string& check, const std::string& what) {
     for (knowledge::v1::Check& each : *base_.mutable_checks()) {
       if (each.name() == check) each.add_reads(what);
     }
     return *this;
   }
-  Book& Causes(const std::string& effect) {
+  KnowledgeBuilder& Causes(const std::string& effect) {
     Last().add_secondary_effects(effect);
     return *this;
   }
-  Book& LooksLike(const std::string& label) {
+  KnowledgeBuilder& LooksLike(const std::string& label) {
     Last().add_confused_with(label);
     return *this;
   }
-  Book& Past(const std::string& id, const std::string& label, const std::string& title,
-             const std::string& text) {
+  KnowledgeBuilder& Past(const std::string& id, const std::string& label, const std::string& title,
+                         const std::string& text) {
     knowledge::v1::PastIncident& incident = *base_.add_incidents();
     incident.set_id(id);
     incident.set_label(label);
@@ -243,7 +244,7 @@ class Book {
   }
 
   // People tell of the leaf in these sentences.
-  Book& Told(const std::string& label, const std::vector<std::string>& sentences) {
+  KnowledgeBuilder& Told(const std::string& label, const std::vector<std::string>& sentences) {
     knowledge::v1::Complaints& complaints = *base_.add_complaints();
     complaints.set_label(label);
     complaints.mutable_told()->Assign(sentences.begin(), sentences.end());
@@ -251,7 +252,7 @@ class Book {
   }
 
   // Of `asked` incidents with another cause so many showed it.
-  Book& Rate(const std::string& of, int seen, int asked) {
+  KnowledgeBuilder& Rate(const std::string& of, int seen, int asked) {
     knowledge::v1::BaseRate& rate = *base_.add_base_rates();
     rate.set_of(of);
     rate.set_seen(seen);

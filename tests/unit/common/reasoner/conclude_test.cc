@@ -11,7 +11,6 @@ namespace galen::reasoner {
 namespace {
 
 using knowledge::v1::Rule;
-using testing::Book;
 using testing::Bool;
 using ::testing::ElementsAre;
 using testing::Event;
@@ -19,10 +18,11 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::Judged;
 using testing::JudgeOf;
+using testing::KnowledgeBuilder;
 using testing::Scene;
 
-Book Three() {
-  Book book;
+KnowledgeBuilder Three() {
+  KnowledgeBuilder book;
   for (const char* check : {"a", "b", "c"}) book.Check(check, "bad", "bool", Rule::EQ, "true");
   book.Check("log", "xid", "event", Rule::NE, "none");
   return book;
@@ -39,7 +39,7 @@ v1::ConcludeAnswer ConcludeOf(const knowledge::Knowledge& book, const Scene& sce
 }
 
 TEST(Conclude, LaysAConfirmedEffectToItsCause) {
-  Book made = Three();
+  KnowledgeBuilder made = Three();
   made.Leaf("MAIN.SUB.EFFECT", "high").Confirm("b", "bad", Rule::EQ, "true");
   made.Leaf("MAIN.SUB.CAUSE", "low")
       .Confirm("a", "bad", Rule::EQ, "true")
@@ -57,7 +57,7 @@ TEST(Conclude, LaysAConfirmedEffectToItsCause) {
 }
 
 TEST(Conclude, KeepsTheSameEffectOfAnotherNodeIndependent) {
-  Book made = Three();
+  KnowledgeBuilder made = Three();
   made.Leaf("MAIN.SUB.EFFECT").Confirm("b", "bad", Rule::EQ, "true");
   made.Leaf("MAIN.SUB.CAUSE").Confirm("a", "bad", Rule::EQ, "true").Causes("MAIN.SUB.EFFECT");
   const auto book = made.Make();
@@ -69,7 +69,7 @@ TEST(Conclude, KeepsTheSameEffectOfAnotherNodeIndependent) {
 }
 
 TEST(Conclude, ListsTheLoggedEffectsOfACauseAndThoseThatWereNeverJudged) {
-  Book made = Three();
+  KnowledgeBuilder made = Three();
   made.Leaf("MAIN.SUB.EFFECT").Confirm("b", "bad", Rule::EQ, "true");
   made.Leaf("MAIN.SUB.CAUSE")
       .Confirm("a", "bad", Rule::EQ, "true")
@@ -88,7 +88,7 @@ TEST(Conclude, ListsTheLoggedEffectsOfACauseAndThoseThatWereNeverJudged) {
 }
 
 TEST(Conclude, FindsAnEffectInALogLine) {
-  Book made = Three();
+  KnowledgeBuilder made = Three();
   made.Leaf("MAIN.SUB.CAUSE")
       .Confirm("a", "bad", Rule::EQ, "true")
       .Causes("Xid 48")
@@ -105,7 +105,7 @@ TEST(Conclude, FindsAnEffectInALogLine) {
 }
 
 TEST(Conclude, PutsTheCauseFirstThatExplainsMore) {
-  Book made = Three();
+  KnowledgeBuilder made = Three();
   made.Leaf("MAIN.SUB.LESS", "high").Confirm("a", "bad", Rule::EQ, "true");
   made.Leaf("MAIN.SUB.MORE", "low")
       .Confirm("b", "bad", Rule::EQ, "true")
@@ -120,7 +120,7 @@ TEST(Conclude, PutsTheCauseFirstThatExplainsMore) {
 }
 
 TEST(Conclude, PutsTheEarlierEventFirstAmongEquals) {
-  Book made = Three();
+  KnowledgeBuilder made = Three();
   made.Leaf("MAIN.SUB.A").Confirm("log", "xid", Rule::IN, "10");
   made.Leaf("MAIN.SUB.Z").Confirm("log", "xid", Rule::IN, "20");
   const auto book = made.Make();
@@ -130,7 +130,7 @@ TEST(Conclude, PutsTheEarlierEventFirstAmongEquals) {
 }
 
 TEST(Conclude, LetsALookAlikeThatSomethingOpposesGiveWay) {
-  Book made = Three();
+  KnowledgeBuilder made = Three();
   made.Leaf("MAIN.SUB.A")
       .Confirm("a", "bad", Rule::EQ, "true")
       .Refute("c", "bad", Rule::EQ, "false")
@@ -145,7 +145,7 @@ TEST(Conclude, LetsALookAlikeThatSomethingOpposesGiveWay) {
 }
 
 TEST(Conclude, BreaksACircleOfEffects) {
-  Book made = Three();
+  KnowledgeBuilder made = Three();
   made.Leaf("MAIN.SUB.A").Confirm("a", "bad", Rule::EQ, "true").Causes("MAIN.SUB.B");
   made.Leaf("MAIN.SUB.B").Confirm("b", "bad", Rule::EQ, "true").Causes("MAIN.SUB.C");
   made.Leaf("MAIN.SUB.C").Confirm("c", "bad", Rule::EQ, "true").Causes("MAIN.SUB.A");
@@ -161,7 +161,7 @@ TEST(Conclude, BreaksACircleOfEffects) {
 }
 
 TEST(Conclude, SaysHowManyWereTestedWhenNothingIsConfirmed) {
-  Book made = Three();
+  KnowledgeBuilder made = Three();
   made.Leaf("MAIN.SUB.A").Confirm("a", "bad", Rule::EQ, "true");
   made.Leaf("MAIN.SUB.B").Confirm("b", "bad", Rule::EQ, "true");
   const auto book = made.Make();
@@ -173,7 +173,7 @@ TEST(Conclude, SaysHowManyWereTestedWhenNothingIsConfirmed) {
 }
 
 TEST(Conclude, NamesAtMostThreeSuspectsTheLikeliestFirstAndPresumesALikelyOne) {
-  Book made = Three();
+  KnowledgeBuilder made = Three();
   for (const char* leaf : {"B", "C", "D"}) made.Leaf(absl::StrCat("MAIN.SUB.", leaf));
   made.Leaf("MAIN.SUB.A").Confirm("a", "bad", Rule::EQ, "true").AsState();
   const auto book = made.Make();
@@ -192,7 +192,7 @@ TEST(Conclude, NamesAtMostThreeSuspectsTheLikeliestFirstAndPresumesALikelyOne) {
 }
 
 TEST(Conclude, WhatNothingWasSeenOfIsNoSuspectHoweverCommonItIs) {
-  Book made = Three();
+  KnowledgeBuilder made = Three();
   made.Leaf("MAIN.SUB.A", "high").Confirm("a", "bad", Rule::EQ, "true");
   const auto book = made.Make();
   const auto answer = ConcludeOf(book, Scene(book).Skipped("a"), {});

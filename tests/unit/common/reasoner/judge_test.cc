@@ -10,7 +10,6 @@ namespace {
 using galen::v1::Reason;
 using galen::v1::Verdict;
 using knowledge::v1::Rule;
-using testing::Book;
 using testing::Bool;
 using ::testing::Contains;
 using ::testing::ElementsAre;
@@ -19,13 +18,14 @@ using ::testing::HasSubstr;
 using testing::Int;
 using ::testing::IsEmpty;
 using testing::JudgeOf;
+using testing::KnowledgeBuilder;
 using ::testing::Not;
 using testing::Scene;
 using testing::Text;
 using testing::Unknown;
 
-Book Counter() {
-  Book book;
+KnowledgeBuilder Counter() {
+  KnowledgeBuilder book;
   book.Check("gpu.ecc", "errors", "int", Rule::GT, "0")
       .Check("gpu.ecc", "mode", "bool")
       .Check("log", "xid", "event", Rule::NE, "none")
@@ -39,7 +39,7 @@ Book Counter() {
 
 // One state, seen in so many of 150 incidents that had another cause.
 Verdict OfAState(int seen, const std::vector<galen::v1::Strength>& messages) {
-  Book made;
+  KnowledgeBuilder made;
   made.Check("a", "bad", "bool", Rule::EQ, "true")
       .Rate("a bad == true", seen, 150)
       .Rate("message", 0, 150);
@@ -67,7 +67,7 @@ TEST(Judge, AStateThatOtherIncidentsShowConvictsOnlyBesideAMessageOfItsOwn) {
 
 TEST(Judge, AStateThatNobodyMeasuredConvictsNobodyUnlessItIsTheFaultItself) {
   for (const bool defining : {false, true}) {
-    Book made;
+    KnowledgeBuilder made;
     made.Check("a", "bad", "bool", Rule::EQ, "true");
     made.Leaf("MAIN.SUB.LEAF").Confirm("a", "bad", Rule::EQ, "true");
     if (!defining) made.AsState();
@@ -79,7 +79,7 @@ TEST(Judge, AStateThatNobodyMeasuredConvictsNobodyUnlessItIsTheFaultItself) {
 }
 
 TEST(Judge, MessagesThatNothingElseLeavesConvictWhenNothingContradicts) {
-  Book made = Counter();
+  KnowledgeBuilder made = Counter();
   made.Rate("message", 0, 225);
   const auto book = made.Make();
   Scene one(book);
@@ -99,7 +99,7 @@ TEST(Judge, MessagesThatNothingElseLeavesConvictWhenNothingContradicts) {
 }
 
 TEST(Judge, OneLineIsOneObservationHoweverManyPatternsMatchIt) {
-  Book made = Counter();
+  KnowledgeBuilder made = Counter();
   made.Rate("message", 0, 225);
   const auto book = made.Make();
   const auto probability = [&](int patterns) {
@@ -113,7 +113,7 @@ TEST(Judge, OneLineIsOneObservationHoweverManyPatternsMatchIt) {
 }
 
 TEST(Judge, WordsProveNothingHoweverRareTheyAre) {
-  Book made = Counter();
+  KnowledgeBuilder made = Counter();
   made.Rate("words", 0, 100000);
   const auto book = made.Make();
   Scene scene(book);
@@ -126,7 +126,7 @@ TEST(Judge, WordsProveNothingHoweverRareTheyAre) {
 }
 
 TEST(Judge, WordsDecideNothingBetweenCausesThatShowAlike) {
-  Book made = Counter();
+  KnowledgeBuilder made = Counter();
   made.Rate("message", 0, 225).Rate("words", 0, 225);
   made.Leaf("MAIN.SUB.TWIN").Confirm("gpu.ecc", "errors", Rule::GT, "0");
   const auto book = made.Make();
@@ -142,7 +142,7 @@ TEST(Judge, WordsDecideNothingBetweenCausesThatShowAlike) {
 }
 
 TEST(Judge, AMessageOfSeveralCausesTellsLessOfEach) {
-  Book made = Counter();
+  KnowledgeBuilder made = Counter();
   made.Rate("message", 0, 225);
   made.Leaf("MAIN.SUB.OTHER");
   const auto book = made.Make();
@@ -155,7 +155,7 @@ TEST(Judge, AMessageOfSeveralCausesTellsLessOfEach) {
 }
 
 TEST(Judge, ALabelThatOnlyTellsHowFailuresLookIsLessLikelyThanACause) {
-  Book made = Counter();
+  KnowledgeBuilder made = Counter();
   made.Leaf("MAIN.SUB.CRASH").Residual().Confirm("gpu.board", "bad", Rule::EQ, "true");
   made.Leaf("MAIN.SUB.BOARD").Confirm("gpu.board", "bad", Rule::EQ, "true");
   const auto book = made.Make();
@@ -165,7 +165,7 @@ TEST(Judge, ALabelThatOnlyTellsHowFailuresLookIsLessLikelyThanACause) {
 }
 
 TEST(Judge, CausesOfOneFindingShareItsProbability) {
-  Book made = Counter();
+  KnowledgeBuilder made = Counter();
   made.Leaf("MAIN.SUB.A").Confirm("gpu.board", "bad", Rule::EQ, "true");
   made.Leaf("MAIN.SUB.B").Confirm("gpu.board", "bad", Rule::EQ, "true");
   const auto book = made.Make();
@@ -176,7 +176,7 @@ TEST(Judge, CausesOfOneFindingShareItsProbability) {
 }
 
 TEST(Judge, WhatAProvenCauseAccountsForProvesNoSecondOne) {
-  Book made;
+  KnowledgeBuilder made;
   made.Check("log", "xid", "event", Rule::NE, "none")
       .Check("libs", "skew", "bool", Rule::EQ, "true")
       .Check("libs2", "skew", "bool", Rule::EQ, "true")
@@ -203,7 +203,7 @@ TEST(Judge, WhatAProvenCauseAccountsForProvesNoSecondOne) {
 }
 
 TEST(Judge, WhatOneDeviceShowsTellsMoreThanWhatAllShowWhereThatIsRarer) {
-  Book made;
+  KnowledgeBuilder made;
   made.Check("a", "bad", "bool", Rule::EQ, "true")
       .Rate("a bad == true", 30, 150)
       .Rate("a bad == true on some", 0, 150);
@@ -218,7 +218,7 @@ TEST(Judge, WhatOneDeviceShowsTellsMoreThanWhatAllShowWhereThatIsRarer) {
 }
 
 TEST(Judge, NoEffectComesBeforeItsCause) {
-  Book made;
+  KnowledgeBuilder made;
   made.Check("log", "xid", "event", Rule::NE, "none");
   made.Leaf("MAIN.SUB.REMAP").Confirm("log", "xid", Rule::IN, "64").Causes("Xid 48");
   made.Leaf("MAIN.SUB.ECC").Confirm("log", "xid", Rule::IN, "48");
@@ -233,7 +233,7 @@ TEST(Judge, NoEffectComesBeforeItsCause) {
 }
 
 TEST(Judge, WhatSpeaksAgainstACauseTakesFromItHoweverRareThatIs) {
-  Book made = Counter();
+  KnowledgeBuilder made = Counter();
   made.Rate("against gpu.ecc errors > 0", 0, 150);
   made.Leaf("MAIN.SUB.BOARD")
       .Confirm("gpu.board", "bad", Rule::EQ, "true")
@@ -249,7 +249,7 @@ TEST(Judge, WhatSpeaksAgainstACauseTakesFromItHoweverRareThatIs) {
 }
 
 TEST(Judge, ARefutedCauseNeedsMoreThanOneSign) {
-  Book made = Counter();
+  KnowledgeBuilder made = Counter();
   made.Leaf("MAIN.SUB.OOM")
       .Confirm("gpu.board", "bad", Rule::EQ, "true")
       .Refute("gpu.ecc", "errors", Rule::GT, "0");
@@ -263,7 +263,7 @@ TEST(Judge, ARefutedCauseNeedsMoreThanOneSign) {
 }
 
 TEST(Judge, ARefutationThatConfirmsAnotherCauseTakesMore) {
-  Book made = Counter();
+  KnowledgeBuilder made = Counter();
   made.Rate("message", 0, 225);
   made.Leaf("MAIN.SUB.LAUNCH").Refute("gpu.ecc", "errors", Rule::GT, "0");
   made.Leaf("MAIN.SUB.ALONE").Refute("gpu.board", "bad", Rule::EQ, "true");
@@ -278,7 +278,7 @@ TEST(Judge, ARefutationThatConfirmsAnotherCauseTakesMore) {
 }
 
 TEST(Judge, ARefutingRuleWithConditionsTakesBackTheSameSign) {
-  Book made;
+  KnowledgeBuilder made;
   made.Check("boot", "unclean", "bool", Rule::EQ, "true")
       .Check("log", "panic", "bool", Rule::EQ, "true");
   made.Leaf("MAIN.SUB.POWER")
@@ -346,7 +346,7 @@ TEST(Judge, StaysOpenWithoutAnyResult) {
 }
 
 TEST(Judge, HoldsARuleForTrueOnlyTogetherWithItsConditions) {
-  Book made = Counter();
+  KnowledgeBuilder made = Counter();
   made.Leaf("MAIN.SUB.BOTH")
       .Confirm("gpu.ecc", "mode", Rule::EQ, "true")
       .With("gpu.board", "bad", Rule::EQ, "true");
@@ -365,7 +365,7 @@ TEST(Judge, HoldsARuleForTrueOnlyTogetherWithItsConditions) {
 }
 
 TEST(Judge, ConditionsAboutDevicesHoldOfTheSameDevice) {
-  Book made = Counter();
+  KnowledgeBuilder made = Counter();
   made.AllAbout("gpu");
   made.Leaf("MAIN.SUB.BOTH")
       .Confirm("gpu.ecc", "mode", Rule::EQ, "true")
@@ -392,7 +392,7 @@ TEST(Judge, ConditionsAboutDevicesHoldOfTheSameDevice) {
 }
 
 TEST(Judge, ReadsALogWithoutTheEventAsNoEvent) {
-  Book made;
+  KnowledgeBuilder made;
   made.Check("log", "xid", "event", Rule::NE, "none");
   made.Leaf("MAIN.SUB.X").Confirm("log", "xid", Rule::IN, "48,95");
   const auto book = made.Make();
@@ -408,7 +408,7 @@ TEST(Judge, ReadsALogWithoutTheEventAsNoEvent) {
 }
 
 TEST(Judge, ProvesNothingByWhatIsTrueOfHealthyMachines) {
-  Book made = Counter();
+  KnowledgeBuilder made = Counter();
   made.Leaf("MAIN.SUB.MODE").Confirm("gpu.ecc", "mode", Rule::EQ, "true").AsState();
   made.Leaf("MAIN.SUB.HISTORY").Confirm("history.node", "failures", Rule::GE, "2").AsState();
   const auto book = made.Make();
@@ -441,7 +441,7 @@ TEST(Judge, ConfirmsOnOneNodeWhateverTheOthersShow) {
 }
 
 TEST(Judge, RejectsThoughOnlyAnIntrusiveCheckIsLeft) {
-  Book made = Counter();
+  KnowledgeBuilder made = Counter();
   made.Leaf("MAIN.SUB.A")
       .Confirm("gpu.board", "bad", Rule::EQ, "true")
       .Confirm("history.node", "failures", Rule::GE, "2");

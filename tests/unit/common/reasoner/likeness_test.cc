@@ -16,7 +16,7 @@ constexpr char kSlow[] = "MAIN.SUB.SLOW";
 constexpr char kLost[] = "MAIN.SUB.LOST";
 
 knowledge::Knowledge Known() {
-  testing::Book book;
+  testing::KnowledgeBuilder book;
   book.Leaf(kSlow).Leaf(kLost);
   for (const char* other : {"MAIN.SUB.A", "MAIN.SUB.B", "MAIN.SUB.C", "MAIN.SUB.D"}) {
     book.Leaf(other).Told(other, {"something else entirely happens here"});
@@ -52,7 +52,8 @@ TEST(Likeness, MessagesSpeakWhereAPersonSaysNothing) {
 }
 
 TEST(Likeness, WithoutLeavesThereIsNone) {
-  EXPECT_THAT(*LikenessIndex(testing::Book().Make()).Of("a card is missing", ""), IsEmpty());
+  EXPECT_THAT(*LikenessIndex(testing::KnowledgeBuilder().Make()).Of("a card is missing", ""),
+              IsEmpty());
 }
 
 TEST(Likeness, TheOrderOfTheQuestionsDoesNotMatter) {

@@ -12,15 +12,15 @@ namespace galen::reasoner {
 namespace presume_test {
 
 using knowledge::v1::Rule;
-using testing::Book;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::KnowledgeBuilder;
 using testing::Scene;
 
 // Three leaves, the first one common.
 knowledge::Knowledge Three() {
-  Book book;
+  KnowledgeBuilder book;
   book.Check("a", "bad", "bool", Rule::EQ, "true");
   for (const auto& [leaf, prior] : {std::pair{"MAIN.SUB.A", "high"}, std::pair{"MAIN.SUB.B", "low"},
                                     std::pair{"MAIN.SUB.C", "low"}}) {

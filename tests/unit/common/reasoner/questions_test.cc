@@ -13,18 +13,18 @@ namespace questions_test {
 
 using galen::v1::Question;
 using knowledge::v1::Rule;
-using testing::Book;
 using testing::Bool;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::KnowledgeBuilder;
 using testing::Scene;
 using ::testing::SizeIs;
 
 // Two causes that a message speaks for alike, each with a check that nobody could read, and one
 // that nothing speaks for.
-Book Rivals() {
-  Book book;
+KnowledgeBuilder Rivals() {
+  KnowledgeBuilder book;
   for (const char* check : {"left", "right", "aside"}) {
     book.Check(check, "bad", "bool", Rule::EQ, "true");
   }
@@ -120,7 +120,7 @@ TEST(Questions, WithoutAMachineAskForAnyOfTheJob) {
 }
 
 TEST(Questions, OneCommandThatServesManyChecksIsOneQuestion) {
-  Book made;
+  KnowledgeBuilder made;
   for (const auto& [check, leaf] :
        {std::pair("left", "MAIN.SUB.LEFT"), std::pair("right", "MAIN.SUB.RIGHT"),
         std::pair("third", "MAIN.SUB.THIRD")}) {
@@ -144,7 +144,7 @@ TEST(Questions, OneCommandThatServesManyChecksIsOneQuestion) {
 }
 
 TEST(Questions, ATestIsProposedForLiveMachinesOnlyAndNeverAsked) {
-  Book made = Rivals();
+  KnowledgeBuilder made = Rivals();
   auto base = made.Make().base();
   for (knowledge::v1::Check& check : *base.mutable_checks()) {
     if (check.name() != "left") continue;
@@ -170,7 +170,7 @@ TEST(Questions, ATestIsProposedForLiveMachinesOnlyAndNeverAsked) {
 }
 
 TEST(Questions, AtMostThree) {
-  Book made;
+  KnowledgeBuilder made;
   std::vector<std::string> labels;
   for (int i = 0; i < 8; ++i) {
     const std::string check = absl::StrCat("c", i);

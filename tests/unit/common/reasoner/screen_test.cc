@@ -15,7 +15,6 @@ namespace screen_test {
 
 using galen::testing::IsOk;
 using knowledge::v1::Rule;
-using testing::Book;
 using testing::Bool;
 using ::testing::Contains;
 using ::testing::ElementsAre;
@@ -24,13 +23,14 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::Judged;
 using testing::JudgeOf;
+using testing::KnowledgeBuilder;
 using ::testing::Not;
 using testing::Scene;
 using testing::Unknown;
 
 // A common leaf whose check is dear, a rare one whose check is cheap, and one in between.
-Book Three() {
-  Book book;
+KnowledgeBuilder Three() {
+  KnowledgeBuilder book;
   for (const char* check : {"dear", "cheap", "fair", "aside"}) {
     book.Check(check, "bad", "bool", Rule::EQ, "true");
   }
@@ -67,7 +67,7 @@ TEST(Screen, LooksFirstWhereASecondBuysMostBelief) {
 }
 
 TEST(Screen, WhatIsWorthLittleForItsTimeIsLeftOut) {
-  Book made;
+  KnowledgeBuilder made;
   made.Check("dear", "bad", "bool", Rule::EQ, "true").Costs("dear", 60'000);
   made.Leaf("MAIN.SUB.RARE", "low").Confirm("dear", "bad", Rule::EQ, "true");
   const auto book = made.Make();
@@ -78,7 +78,7 @@ TEST(Screen, WhatIsWorthLittleForItsTimeIsLeftOut) {
 }
 
 TEST(Screen, ASignThatProvesNothingYetMakesItsConditionWorthAsking) {
-  Book made;
+  KnowledgeBuilder made;
   for (const char* check : {"loaded", "used", "other"}) {
     made.Check(check, "missing", "bool").Costs(check, 1'000);
   }
@@ -105,7 +105,7 @@ TEST(Screen, ACheckThatCanConfirmNothingIsNeverRunForItsOwnSake) {
 }
 
 TEST(Screen, CheapChecksOfLikeWorthRunInOneStep) {
-  Book made;
+  KnowledgeBuilder made;
   for (const char* check : {"a", "b", "c"}) {
     made.Check(check, "bad", "bool", Rule::EQ, "true").Costs(check, 400);
     made.Leaf(absl::StrCat("MAIN.SUB.", check)).Confirm(check, "bad", Rule::EQ, "true");
@@ -126,7 +126,7 @@ TEST(Screen, WhatAFindingPointsToIsTestedBeforeMoreIsLookedAt) {
 }
 
 TEST(Screen, WhatAFindingConfirmsIsJudgedNextHoweverDearItsOtherChecks) {
-  Book made = Three();
+  KnowledgeBuilder made = Three();
   made.Leaf("MAIN.SUB.SHOWN", "medium")
       .Confirm("aside", "bad", Rule::EQ, "true")
       .Confirm("dear", "bad", Rule::EQ, "true");
@@ -192,7 +192,7 @@ TEST(Screen, BesideAConfirmedCauseOnlyWhatShowsByItselfIsSuspected) {
 }
 
 TEST(Screen, WhatIsEasilyMistakenForTheCauseIsJudgedByWhatIsKnown) {
-  Book made;
+  KnowledgeBuilder made;
   made.Check("a", "bad", "bool", Rule::EQ, "true").Check("b", "bad", "bool", Rule::EQ, "true");
   made.Leaf("MAIN.SUB.CAUSE").Confirm("a", "bad", Rule::EQ, "true").LooksLike("MAIN.SUB.TWIN");
   made.Leaf("MAIN.SUB.TWIN")

@@ -7,19 +7,18 @@
 
 #include "absl/time/time.h"
 #include "cases.h"
+#include "common/incident_history/store.h"
 #include "common/reasoner/builtin_reasoner.h"
 #include "common/reasoner/critique.h"
 #include "common/reasoner/explore.h"
 #include "common/reasoner/rank.h"
 #include "common/reasoner/retrieve.h"
 #include "common/reasoner/summarize.h"
-#include "common/retrieval/store.h"
 
 namespace galen::reasoner {
 namespace {
 
 using knowledge::v1::Rule;
-using testing::Book;
 using testing::Bool;
 using ::testing::Contains;
 using ::testing::ElementsAre;
@@ -28,13 +27,14 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::Judged;
 using testing::JudgeOf;
+using testing::KnowledgeBuilder;
 using ::testing::Not;
 using testing::Scene;
 using ::testing::UnorderedElementsAre;
 
 // Four leaves, each with a check of its own.
-Book Four() {
-  Book book;
+KnowledgeBuilder Four() {
+  KnowledgeBuilder book;
   for (const char* check : {"a", "b", "c", "d"}) book.Check(check, "bad", "bool", Rule::EQ, "true");
   book.Leaf("MAIN.SUB.A", "high")
       .Confirm("a", "bad", Rule::EQ, "true")
@@ -107,7 +107,7 @@ TEST(Rank, NeverPrunesAnAbnormalFinding) {
 }
 
 TEST(Rank, KeepsABranchThatOnlyAFrequentMessageElsewhereSpeaksAgainst) {
-  Book made = Four().Rate("message", 0, 225).Rate("message frequent", 25, 225);
+  KnowledgeBuilder made = Four().Rate("message", 0, 225).Rate("message frequent", 25, 225);
   knowledge::v1::KnowledgeBase base = made.Make().base();
   knowledge::v1::Label& other = *base.add_labels();
   other.set_label("OTHER");
@@ -127,8 +127,8 @@ TEST(Rank, KeepsABranchThatOnlyAFrequentMessageElsewhereSpeaksAgainst) {
   }
 }
 
-Book History() {
-  Book book = Four();
+KnowledgeBuilder History() {
+  KnowledgeBuilder book = Four();
   book.Past("i1", "MAIN.SUB.A", "Connection refused in NCCL bootstrap",
             "The job stops at start because NCCL cannot connect, connection refused by a peer")
       .Past("i2", "MAIN.SUB.A", "NCCL connect refused on eight nodes",
@@ -164,8 +164,8 @@ TEST(History, WhatASiteConfirmsIsProposedAtOnceOnTopOfTheKnowledge) {
   const auto book = History().Make();
   const std::string directory = ::testing::TempDir() + "/confirmed";
   std::filesystem::remove_all(directory);
-  const retrieval::HashedEmbedder embedder;
-  const auto store = *retrieval::Store::Open(directory, embedder, {});
+  const incident_history::HashedEmbedder embedder;
+  const auto store = *incident_history::Store::Open(directory, embedder, {});
   std::vector<const knowledge::v1::PastIncident*> incidents;
   for (const auto& incident : book.base().incidents()) incidents.push_back(&incident);
   const HistoryIndex index(incidents, store.get());
@@ -292,7 +292,7 @@ TEST(Critique, IsContentWhenEverythingIsExplained) {
 }
 
 TEST(Critique, HasLookAlikesOfAConfirmedCauseToldApart) {
-  Book made = Four();
+  KnowledgeBuilder made = Four();
   made.Check("e", "bad", "bool", Rule::EQ, "true");
   made.Leaf("MAIN.SUB.E").Confirm("e", "bad", Rule::EQ, "true").LooksLike("MAIN.SUB.B");
   made.Leaf("MAIN.SUB.F").Confirm("d", "bad", Rule::EQ, "true").LooksLike("MAIN.SUB.E");
@@ -304,7 +304,7 @@ TEST(Critique, HasLookAlikesOfAConfirmedCauseToldApart) {
 }
 
 TEST(Critique, ADearLookAlikeIsAskedOnlyWhereItMayLieBehindOrShowsASign) {
-  Book made;
+  KnowledgeBuilder made;
   made.Check("e", "bad", "bool", Rule::EQ, "true").Check("hint", "seen", "bool");
   for (const char* check : {"far", "behind", "near"}) {
     made.Check(check, "bad", "bool", Rule::EQ, "true").Costs(check, 2'000);
@@ -328,7 +328,7 @@ TEST(Critique, ADearLookAlikeIsAskedOnlyWhereItMayLieBehindOrShowsASign) {
 }
 
 TEST(Critique, NamesAtMostEightLeaves) {
-  Book made;
+  KnowledgeBuilder made;
   Scene* scene = nullptr;
   for (int i = 0; i < 12; ++i) {
     made.Check(absl::StrCat("c", i), "bad", "bool", Rule::EQ, "true");

@@ -75,7 +75,8 @@ TEST_F(SiteHistoryTest, MoreIsAddedToWhatIsThereAndWhatIsThereStays) {
   EXPECT_EQ(added->known, 1u);
   EXPECT_EQ(Documents(), 602u);
   const auto history = SiteHistory::Open(directory());
-  for (const retrieval::Hit& hit : SearchConfirmed((*history)->store(), "another title", 3)) {
+  for (const incident_history::Hit& hit :
+       SearchConfirmed((*history)->store(), "another title", 3)) {
     EXPECT_EQ(hit.similarity, 0) << hit.document.text;
   }
 }

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/digest/sha256.h"
+#include "common/crypto/sha256.h"
 #include "common/store/store.h"
 #include "tests/testing/status_matchers.h"
 

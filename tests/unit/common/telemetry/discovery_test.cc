@@ -7,8 +7,8 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "common/series/frozen.h"
 #include "common/telemetry/open_metrics_source.h"
+#include "common/timeseries/frozen.h"
 #include "tests/testing/status_matchers.h"
 
 namespace galen::telemetry {

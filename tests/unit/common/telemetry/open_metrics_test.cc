@@ -77,7 +77,7 @@ std::vector<std::string> Names(const std::string& text, std::size_t piece,
   return names;
 }
 
-TEST(OpenMetricsReaderTest, GivesTheSameHoweverItIsCut) {
+TEST(OpenMetricsReaderTest, GivesTheSameHoweverItIsTruncated) {
   const std::string text = "# TYPE a counter\na_total 1 5\r\nbroken {\n\nb{x=\"y\"} 2\n# EOF\n";
   for (std::size_t piece = 1; piece < 20; ++piece) {
     OpenMetricsReader reader;
@@ -121,7 +121,7 @@ TEST(OpenMetricsSourceTest, AnswersInstantsAndRanges) {
   ASSERT_THAT(range, IsOk());
   ASSERT_THAT(range->series, SizeIs(1));
   std::vector<double> values;
-  for (const series::Sample& sample : range->series[0].samples) values.push_back(sample.value);
+  for (const timeseries::Sample& sample : range->series[0].samples) values.push_back(sample.value);
   EXPECT_THAT(values, ElementsAre(60, 99, 61, 61, 61));
   const auto samples = source->Samples("temp{gpu=\"0\",instance=\"n1\"}", At(1), At(20), {});
   ASSERT_THAT(samples, IsOk());
@@ -158,7 +158,7 @@ TEST(OpenMetricsSourceTest, LabelsAndSeriesAreOfTheirTime) {
   EXPECT_THAT(source->SeriesOf("temp", At(10), At(20), {})->series, SizeIs(2));
 }
 
-TEST(OpenMetricsSourceTest, SaysThatItsFileIsCutDamagedOrTooLarge) {
+TEST(OpenMetricsSourceTest, SaysThatItsFileIsTruncatedDamagedOrTooLarge) {
   const auto cut = Of("temp 1 1700000000\ntemp 2 17000")->Instant("temp", At(0), {});
   EXPECT_FALSE(cut->complete);
   EXPECT_THAT(cut->warnings, Contains(HasSubstr("# EOF")));

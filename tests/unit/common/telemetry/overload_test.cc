@@ -183,7 +183,7 @@ TEST(OverloadTest, TenMillionValuesOfALabelAreTooMuchAndNotKept) {
   ExpectBounded(peak, {});
 }
 
-TEST(OverloadTest, WhatIsManyAndNotLongIsCutAndSaidToBe) {
+TEST(OverloadTest, WhatIsManyAndNotLongIsTruncatedAndSaidToBe) {
   constexpr std::int64_t kFit = 4'000'000;
   const Torrent names(kList, kFit, OneName, "]}");
   PrometheusClient of_names = names.Client();

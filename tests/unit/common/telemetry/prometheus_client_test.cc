@@ -264,7 +264,7 @@ TEST(PrometheusClientTest, ACallCanBeTakenBack) {
   canceller.join();
 }
 
-TEST(PrometheusClientTest, ABodyWithoutEndIsCutOff) {
+TEST(PrometheusClientTest, ABodyWithoutEndIsTruncatedOff) {
   Call call;
   call.limits.bytes = 1 << 20;
   EXPECT_THAT(Ask(testing::HugeReply(64 << 20, false), call),

@@ -195,7 +195,7 @@ TEST_F(PrometheusTroubleTest, ItsOwnTimeoutIsNoEmptyAnswer) {
                                               HasSubstr("shorter range or fewer series"))));
 }
 
-TEST_F(PrometheusTroubleTest, MoreThanTheCallerAllowsIsCutAndSaidToBe) {
+TEST_F(PrometheusTroubleTest, MoreThanTheCallerAllowsIsTruncatedAndSaidToBe) {
   const RealPrometheus server(root_, {});
   PrometheusClient client = server.Client();
   Call call;

@@ -22,11 +22,11 @@ using ::galen::testing::StatusIs;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-const std::shared_ptr<const Book>& TheBook() {
-  static const auto book =
-      new absl::StatusOr<std::shared_ptr<const Book>>(Book::Load({GALEN_SOURCE_DIR "/knowledge"}));
-  EXPECT_TRUE(book->ok()) << book->status();
-  return **book;
+const std::shared_ptr<const AdvisorKnowledge>& ShippedKnowledge() {
+  static const auto knowledge = new absl::StatusOr<std::shared_ptr<const AdvisorKnowledge>>(
+      AdvisorKnowledge::Load({GALEN_SOURCE_DIR "/knowledge"}));
+  EXPECT_TRUE(knowledge->ok()) << knowledge->status();
+  return **knowledge;
 }
 
 v1::Run RunOf(const RunRecord& run, const std::string& context) {
@@ -48,7 +48,7 @@ v1::Run RunOf(const RunRecord& run, const std::string& context) {
     for (std::size_t i = 0; i < kMostSigns; ++i) {
       if (episode.signs[i] == 0) continue;
       v1::SignLevel& level = *into.add_signs();
-      level.set_sign(TheBook()->signs.all()[i].name);
+      level.set_sign(ShippedKnowledge()->signs.all()[i].name);
       level.set_level(episode.signs[i]);
     }
   }
@@ -80,7 +80,8 @@ class AdvisorTest : public ::testing::Test {
     }
   }
   std::unique_ptr<Advisor> NewAdvisor() {
-    return std::make_unique<Advisor>(*store_, Current<Book>(TheBook()), clock_, Advisor::Options());
+    return std::make_unique<Advisor>(*store_, HotSwap<AdvisorKnowledge>(ShippedKnowledge()), clock_,
+                                     Advisor::Options());
   }
   v1::RegisterJobRequest PlantedJob() const {
     const MadeUpFleet::Planted& planted = fleet_.mismatches().front();
@@ -98,7 +99,7 @@ class AdvisorTest : public ::testing::Test {
     *request.mutable_signature() = PlantedJob().signature();
     request.set_hours(10);
     v1::SignLevel& sign = *request.add_signs();
-    sign.set_sign(TheBook()->signs.all()[*fleet_.build_ups().begin()].name);
+    sign.set_sign(ShippedKnowledge()->signs.all()[*fleet_.build_ups().begin()].name);
     sign.set_level(level);
     return request;
   }

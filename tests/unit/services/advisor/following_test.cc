@@ -80,15 +80,15 @@ class WatchedStore final : public store::Store {
 };
 
 // Knowledge with these signs, in this order.
-std::shared_ptr<const Book> WithSigns(const std::vector<std::string>& names) {
+std::shared_ptr<const AdvisorKnowledge> WithSigns(const std::vector<std::string>& names) {
   std::string text = "signs:\n";
   for (const std::string& name : names) {
     absl::StrAppend(&text, "  - {name: ", name, ", title: ", name,
                     " grows, resource: memory, check: gpu.memory_test, levels: [1, 2, 3], unit: u, "
                     "source: s}\n");
   }
-  return std::make_shared<const Book>(
-      Book{KnownMismatches::Parse("", "").value(), BuildUpSigns::Parse(text, "test.yaml").value()});
+  return std::make_shared<const AdvisorKnowledge>(AdvisorKnowledge{
+      KnownMismatches::Parse("", "").value(), BuildUpSigns::Parse(text, "test.yaml").value()});
 }
 
 v1::Run PlainRun() {
@@ -117,7 +117,7 @@ v1::Run RunWith(const std::string& sign, int level, bool failed) {
 class FollowingTest : public ::testing::Test {
  protected:
   std::unique_ptr<Advisor> On(store::Store& store, Advisor::Options options = {}) {
-    return std::make_unique<Advisor>(store, book_, clock_, std::move(options));
+    return std::make_unique<Advisor>(store, knowledge_, clock_, std::move(options));
   }
   static void Report(Advisor& advisor, const std::vector<v1::Run>& runs) {
     v1::ReportRunsRequest request;
@@ -134,7 +134,7 @@ class FollowingTest : public ::testing::Test {
   std::size_t RecordsLeft() { return store_->journal().Read("advisor-runs", 0, 1'000'000)->size(); }
 
   testing::FakeClock clock_;
-  Current<Book> book_{WithSigns({"a", "b"})};
+  HotSwap<AdvisorKnowledge> knowledge_{WithSigns({"a", "b"})};
   const std::unique_ptr<store::Store> store_ = store::OpenStore(":memory:").value();
 };
 
@@ -208,7 +208,7 @@ TEST_F(FollowingTest, WhatOneAdvisorLearnedTheOtherDoesNotStoreAgain) {
 TEST_F(FollowingTest, ARunThatNamesASignThatIsGoneLosesTheSignAlone) {
   const auto before = On(*store_);
   Report(*before, {RunWith("b", 1, false), RunWith("a", 1, false)});
-  book_.Set(WithSigns({"a"}));
+  knowledge_.Set(WithSigns({"a"}));
   const auto advisor = On(*store_);
   const auto learned = advisor->Learn();
   ASSERT_THAT(learned, IsOk());
@@ -255,7 +255,7 @@ TEST_F(FollowingTest, SignsKeepWhatWasLearnedOfThemWhenTheyComeToOtherPlaces) {
   EXPECT_THAT(build_ups(), Contains("build-up-a"));
   EXPECT_THAT(build_ups(), Not(Contains("build-up-b")));
   EXPECT_GT(ratio("a"), 5);
-  book_.Set(WithSigns({"b", "a", "c"}));
+  knowledge_.Set(WithSigns({"b", "a", "c"}));
   EXPECT_GT(ratio("a"), 5);  // also before the next round
   EXPECT_EQ(ratio("b"), 1);
   Report(*advisor, {RunWith("c", 1, false)});
@@ -305,7 +305,7 @@ TEST_F(FollowingTest, WhatIsTakenOutOfUseNeverOutgrowsTheStore) {
   EXPECT_THAT(advisor->Revoke(revoke), IsOk());
 }
 
-TEST_F(FollowingTest, TheJournalIsCutByRunsAndByBytes) {
+TEST_F(FollowingTest, TheJournalIsTruncatedByRunsAndByBytes) {
   for (const bool by_bytes : {false, true}) {
     Advisor::Options options;
     v1::ReportRunsRequest request;

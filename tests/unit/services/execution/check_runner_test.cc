@@ -183,7 +183,7 @@ TEST_F(CheckRunnerTest, TellsResultsAndSilentNodesInNumbers) {
 TEST_F(CheckRunnerTest, ACallKeepsTheKnowledgeThatItBeganWith) {
   auto first = std::make_shared<const knowledge::Knowledge>(TwoChecks());
   const std::weak_ptr<const knowledge::Knowledge> began_with = first;
-  Current<knowledge::Knowledge> current(std::move(first));
+  HotSwap<knowledge::Knowledge> current(std::move(first));
   FakeNodeClient replacing([&](const node::v1::RunChecksRequest& request, auto& on_result) {
     // Twice: nobody but the call has the first one then.
     for (int i = 0; i < 2; ++i) {
@@ -201,7 +201,7 @@ TEST_F(CheckRunnerTest, ACallKeepsTheKnowledgeThatItBeganWith) {
 }
 
 TEST_F(CheckRunnerTest, ACheckThatWasTakenOutIsRunForADiagnosisThatBeganBefore) {
-  Current<knowledge::Knowledge> current(std::make_shared<const knowledge::Knowledge>(TwoChecks()));
+  HotSwap<knowledge::Knowledge> current(std::make_shared<const knowledge::Knowledge>(TwoChecks()));
   const NodeRegistry registry({{"n1", &honest_}}, {});
   const CheckRunner runner(registry, current, clock_, Options());
   current.Set(std::make_shared<const knowledge::Knowledge>(knowledge::v1::KnowledgeBase()));

@@ -38,7 +38,7 @@ class HistoryChecksTest : public RunnerTestBase {
     cause.set_owner("provider");
     cause.add_devices()->set_node(node);
     cause.mutable_devices(0)->set_device(device);
-    ASSERT_THAT(book_.Note(diagnosis), IsOk());
+    ASSERT_THAT(failure_store_.Note(diagnosis), IsOk());
   }
 
   std::map<std::string, CheckResult> Run(const v1::RunChecksRequest& request) {
@@ -63,8 +63,8 @@ class HistoryChecksTest : public RunnerTestBase {
   }
 
   std::unique_ptr<store::Store> store_ = store::OpenStore(":memory:").value();
-  failures::FailureBook book_{store_->records()};
-  HistoryChecks history_{book_, clock_};
+  node_history::NodeFailureStore failure_store_{store_->records()};
+  HistoryChecks history_{failure_store_, clock_};
   int diagnoses_ = 0;
 };
 

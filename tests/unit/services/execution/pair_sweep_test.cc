@@ -299,9 +299,9 @@ TEST_F(PairSweepTest, OfFaultsOfOneWayOnlyTheFaultyAreNamedAndOfAFewAllAre) {
   }
 }
 
-TEST_F(PairSweepTest, WhatIsCutOffAfterTheFirstWayClearsNobody) {
+TEST_F(PairSweepTest, WhatIsTruncatedOffAfterTheFirstWayClearsNobody) {
   std::map<std::string, std::unique_ptr<FakeNode>> nodes;
-  const auto calls = std::make_shared<CancelList>();
+  const auto calls = std::make_shared<CancelGroup>();
   PairSweep sweep{.check = *knowledge_.FindCheck("rdma.pair"),
                   .nodes = {},
                   .call = {},

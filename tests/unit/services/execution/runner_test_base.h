@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "common/base/current.h"
+#include "common/base/hot_swap.h"
 #include "common/knowledge/load.h"
 #include "services/execution/check_runner.h"
 #include "services/execution/node_registry.h"
@@ -34,7 +34,7 @@ class RunnerTestBase : public ::testing::Test {
   std::map<std::string, galen::v1::CheckResult> Ask(CheckRunner::Options options,
                                                     const v1::RunChecksRequest& request) const {
     const NodeRegistry registry(std::map<std::string, clients::NodeClient*>{}, {});
-    const CheckRunner runner(registry, Current<knowledge::Knowledge>(Shipped()), clock_,
+    const CheckRunner runner(registry, HotSwap<knowledge::Knowledge>(Shipped()), clock_,
                              std::move(options));
     std::map<std::string, galen::v1::CheckResult> results;
     std::promise<absl::Status> ended;

@@ -128,7 +128,7 @@ TEST_F(TelemetryChecksTest, ADiagnosisAsksAtOnceWhatABundleWithNumbersCanAnswer)
   options.bundle_nodes = [](const std::string&) {
     return absl::StatusOr<std::vector<std::string>>({"n0"});
   };
-  const CheckRunner runner(registry, Current<knowledge::Knowledge>(Shipped()), clock_, options);
+  const CheckRunner runner(registry, HotSwap<knowledge::Knowledge>(Shipped()), clock_, options);
   v1::ResolveNodesRequest request;
   request.set_bundle(root_);
   auto resolved = runner.ResolveNodes(request);

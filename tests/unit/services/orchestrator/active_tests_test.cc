@@ -8,7 +8,7 @@
 #include <set>
 #include <string>
 
-#include "services/orchestrator/requests.h"
+#include "services/orchestrator/request_builders.h"
 #include "tests/unit/services/orchestrator/events.h"
 
 namespace galen::orchestrator {
@@ -31,7 +31,7 @@ State Proposed() {
 
 TEST(ActiveTests, WaitForPermission) {
   const State state = Proposed();
-  EXPECT_TRUE(IsAtRest(state));
+  EXPECT_TRUE(IsInactive(state));
   EXPECT_THAT(Wants(state), IsEmpty());
 }
 

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "services/orchestrator/changes.h"
-#include "services/orchestrator/outcomes.h"
-#include "services/orchestrator/requests.h"
-#include "services/orchestrator/told_evidence.h"
+#include "services/orchestrator/event_builders.h"
+#include "services/orchestrator/request_builders.h"
+#include "services/orchestrator/supplied_evidence.h"
 #include "tests/unit/services/orchestrator/events.h"
 
 namespace galen::orchestrator {
@@ -110,11 +110,11 @@ TEST(Answers, WhatCameWithThemIsReadFirstThenTheMachines) {
   ApplyNext(state, Event("feedback_received { text: 't' evidence { description: 'words' bundle: "
                          "'/e/1' artefacts { title: 'output of df' } } }"));
   EXPECT_EQ(state.feedback.back(), "words");
-  EXPECT_EQ(SummarizeRequestOf(state).told(0).source(), "feedback/1");
+  EXPECT_EQ(SummarizeRequestOf(state).supplied(0).source(), "feedback/1");
   Follow(state, {{"summarized { nodes: 'n1' }", {"told/2"}},
                  {"checks_finished { batch: 'told/2' }", {"checks/again/2 a"}}});
   ApplyNext(state, Event("summarized { nodes: 'n1' }"));
-  const auto request = ToldRequestOf(state);
+  const auto request = SuppliedRequestOf(state);
   EXPECT_EQ(request.bundle(), "/e/1");
   EXPECT_TRUE(request.everything());
   EXPECT_FALSE(request.allow_intrusive());
@@ -149,7 +149,7 @@ TEST(Answers, TheNewerOneCountsAndTheContradictionIsTold) {
 }
 
 TEST(Answers, AgainstALaterLookAtTheMachineTheyProveNothing) {
-  const MergedResult merged = MergeTold(Empty(), Full(), /*machine_is_newer=*/true);
+  const MergedResult merged = MergeSupplied(Empty(), Full(), /*machine_is_newer=*/true);
   EXPECT_THAT(merged.contradictions, SizeIs(1));
   EXPECT_EQ(merged.result.findings(0).value_case(), v1::Finding::VALUE_NOT_SET);
   EXPECT_EQ(merged.result.findings(1).double_value(), 5);
@@ -161,7 +161,7 @@ TEST(Answers, WhatIsNormalNowDoesNotUndoWhatWasSeen) {
   CheckResult told = Empty();
   told.set_told("feedback/1");
   for (const bool newer : {true, false}) {
-    const MergedResult merged = MergeTold(machine, told, newer);
+    const MergedResult merged = MergeSupplied(machine, told, newer);
     EXPECT_EQ(merged.result.findings(0).double_value(), 100) << newer;
     EXPECT_EQ(merged.result.status(), CheckResult::FAIL) << newer;
     EXPECT_THAT(merged.contradictions, SizeIs(1)) << newer;
@@ -175,7 +175,7 @@ TEST(Answers, EventsOfBothWereThere) {
   const CheckResult told = Result(
       "check: 'k' status: FAIL findings { name: 'xid' event_value { code: '74' text: 'y' } "
       "abnormal: true }");
-  const MergedResult merged = MergeTold(machine, told, true);
+  const MergedResult merged = MergeSupplied(machine, told, true);
   EXPECT_EQ(merged.result.findings_size(), 2);
   EXPECT_THAT(merged.contradictions, IsEmpty());
 }
@@ -183,28 +183,29 @@ TEST(Answers, EventsOfBothWereThere) {
 TEST(Answers, WhatSaysNothingChangesNothing) {
   CheckResult told = Full();
   told.set_status(CheckResult::SKIPPED);
-  EXPECT_EQ(MergeTold(Empty(), told, false).result.message(), "empty");
+  EXPECT_EQ(MergeSupplied(Empty(), told, false).result.message(), "empty");
   CheckResult machine = Empty();
   machine.set_status(CheckResult::ERROR);
-  EXPECT_EQ(MergeTold(machine, Full(), true).result.message(), "full");
+  EXPECT_EQ(MergeSupplied(machine, Full(), true).result.message(), "full");
 }
 
 // What was captured and what was given are read together: most of it says what was known.
 TEST(Answers, OverACaptureOnlyWhatIsNewIsTold) {
   State state = Judged("INCONCLUSIVE", "b");
   ApplyNext(state, Event("feedback_received { evidence { bundle: '/e/1' } }"));
-  EXPECT_FALSE(ToldResultEvent(state, Empty()).has_value());
-  EXPECT_TRUE(ToldResultEvent(state, Full()).has_value());
+  EXPECT_FALSE(SuppliedResultEvent(state, Empty()).has_value());
+  EXPECT_TRUE(SuppliedResultEvent(state, Full()).has_value());
   CheckResult other = Empty();
   other.set_check("z");
-  EXPECT_FALSE(ToldResultEvent(state, other).has_value()) << "nobody had looked, and it is fine";
+  EXPECT_FALSE(SuppliedResultEvent(state, other).has_value())
+      << "nobody had looked, and it is fine";
   other.set_status(CheckResult::FAIL);
-  EXPECT_TRUE(ToldResultEvent(state, other).has_value());
+  EXPECT_TRUE(SuppliedResultEvent(state, other).has_value());
   other.set_node("reported-machine");
   other.set_status(CheckResult::PASS);
-  EXPECT_TRUE(ToldResultEvent(state, other).has_value()) << "of a machine that is new";
+  EXPECT_TRUE(SuppliedResultEvent(state, other).has_value()) << "of a machine that is new";
   other.set_status(CheckResult::SKIPPED);
-  EXPECT_FALSE(ToldResultEvent(state, other).has_value());
+  EXPECT_FALSE(SuppliedResultEvent(state, other).has_value());
 }
 
 TEST(Answers, TheirChangesNameTheCauseFirst) {

@@ -282,7 +282,7 @@ TEST(Decider, JudgesWithoutChecksWhenNoNodeIsKnown) {
 
 TEST(Decider, RetriesAfterABackoffThatGrowsWithTheAttempts) {
   State state = Summarized();
-  for (int attempt = 1; attempt < Patience().unreachable; ++attempt) {
+  for (int attempt = 1; attempt < RetryLimits().unreachable; ++attempt) {
     ApplyNext(state,
               Event(absl::StrCat("call_failed { call: 'history/1' attempt: ", attempt, "}")));
     const Decision decision = Decide(state);
@@ -378,11 +378,11 @@ TEST(Decider, EscalatesAfterTheLastRound) {
   State state = Summarized();
   for (int round = 1; round < kMaxRounds; ++round) {
     ApplyNext(state, Event("concluded { report { outcome: NO_CAUSE_CONFIRMED } }"));
-    ASSERT_TRUE(IsAtRest(state));
+    ASSERT_TRUE(IsInactive(state));
     ApplyNext(state, Event("feedback_received { text: 'more' }"));
   }
   ApplyNext(state, Event("concluded { report { outcome: NO_CAUSE_CONFIRMED } }"));
-  EXPECT_FALSE(IsAtRest(state));
+  EXPECT_FALSE(IsInactive(state));
   EXPECT_THAT(Wants(state),
               ElementsAre("+ escalated { reason: \"no cause confirmed in 5 rounds\" }"));
   ApplyNext(state, Event("escalated {}"));

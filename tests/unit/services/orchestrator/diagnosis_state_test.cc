@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "services/orchestrator/requests.h"
+#include "services/orchestrator/projection.h"
+#include "services/orchestrator/request_builders.h"
 #include "services/orchestrator/shared_evidence.h"
-#include "services/orchestrator/view.h"
 #include "tests/unit/services/orchestrator/events.h"
 
 namespace galen::orchestrator {

@@ -1,4 +1,4 @@
-// What an orchestrator tells of itself: numbers, and the trace that a diagnosis belongs to.
+// What an orchestrator tells of itself: counters, and the trace that a diagnosis belongs to.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/metrics/registry.h"
+#include "common/observability/metrics/registry.h"
+#include "common/observability/trace/trace.h"
 #include "common/store/sqlite_event_log.h"
-#include "common/trace/trace.h"
 #include "services/orchestrator/admission.h"
 #include "services/orchestrator/orchestrator.h"
 #include "services/orchestrator/orchestrator_metrics.h"
@@ -73,7 +73,7 @@ class ObservabilityTest : public ::testing::Test {
     options.max_running = 1;
     options.tenant_running = 1;
     options.tenant_waiting = 1;
-    options.on_news = [this](absl::string_view told) {
+    options.on_lifecycle_event = [this](absl::string_view told) {
       news_.push_back(absl::StrCat(trace::Current().diagnosis, " ",
                                    trace::TraceIdOf(trace::Current().context), " ", told));
     };
@@ -234,14 +234,14 @@ TEST_F(ObservabilityTest, IsSilentOnceItIsGone) {
 }
 
 TEST(OrchestratorFamilies, ATenantWithoutNumbersOfItsOwnIsToldAmongTheOthers) {
-  Numbers numbers;
-  for (std::size_t i = 0; i < Numbers::kMostTenants; ++i) {
-    numbers.tenants.Of(absl::StrCat("t", i)).created.Add();
+  OrchestratorCounters counters;
+  for (std::size_t i = 0; i < OrchestratorCounters::kMostTenants; ++i) {
+    counters.tenants.Of(absl::StrCat("t", i)).created.Add();
   }
-  numbers.tenants.Of("late").created.Add();
-  numbers.tenants.Of("later").created.Add();
+  counters.tenants.Of("late").created.Add();
+  counters.tenants.Of("later").created.Add();
   const auto families =
-      OrchestratorFamilies(numbers, {{"late", 3, 1}, {"later", 2, 0}, {"t0", 1, 0}}, 6);
+      OrchestratorFamilies(counters, {{"late", 3, 1}, {"later", 2, 0}, {"t0", 1, 0}}, 6);
   metrics::Registry registry;
   registry.Add(metrics::SourceOf([&] { return families; }));
   const std::string text = registry.Text();

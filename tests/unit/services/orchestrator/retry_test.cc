@@ -28,19 +28,20 @@ google::rpc::Status AskingFor(int seconds) {
 }
 
 TEST(Retry, OnlyTransientErrorsAreTriedAgainAndNotForEver) {
-  const Patience patience;
-  for (const auto& [code, most] : {std::pair{absl::StatusCode::kUnavailable, patience.unreachable},
-                                   {absl::StatusCode::kResourceExhausted, patience.unreachable},
-                                   {absl::StatusCode::kDeadlineExceeded, patience.otherwise},
-                                   {absl::StatusCode::kAborted, patience.otherwise}}) {
-    EXPECT_FALSE(IsFinalFailure(code, 1, patience));
-    EXPECT_FALSE(IsFinalFailure(code, most - 1, patience));
-    EXPECT_TRUE(IsFinalFailure(code, most, patience));
+  const RetryLimits retry_limits;
+  for (const auto& [code, most] :
+       {std::pair{absl::StatusCode::kUnavailable, retry_limits.unreachable},
+        {absl::StatusCode::kResourceExhausted, retry_limits.unreachable},
+        {absl::StatusCode::kDeadlineExceeded, retry_limits.otherwise},
+        {absl::StatusCode::kAborted, retry_limits.otherwise}}) {
+    EXPECT_FALSE(IsFinalFailure(code, 1, retry_limits));
+    EXPECT_FALSE(IsFinalFailure(code, most - 1, retry_limits));
+    EXPECT_TRUE(IsFinalFailure(code, most, retry_limits));
   }
   for (const absl::StatusCode code :
        {absl::StatusCode::kInvalidArgument, absl::StatusCode::kInternal,
         absl::StatusCode::kNotFound, absl::StatusCode::kFailedPrecondition}) {
-    EXPECT_TRUE(IsFinalFailure(code, 1, patience));
+    EXPECT_TRUE(IsFinalFailure(code, 1, retry_limits));
   }
 }
 
@@ -58,7 +59,7 @@ TEST(Retry, OutlastsARestartOfAnAgent) {
   absl::Duration shortest = absl::InfiniteDuration();
   for (int diagnosis = 0; diagnosis < 1'000; ++diagnosis) {
     absl::Duration waited;
-    for (int attempt = 1; attempt < Patience().unreachable; ++attempt) {
+    for (int attempt = 1; attempt < RetryLimits().unreachable; ++attempt) {
       waited += BackoffAfter(absl::StrCat("tenants/t/diagnoses/", diagnosis), attempt);
     }
     sum += waited;

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "services/orchestrator/requests.h"
+#include "services/orchestrator/request_builders.h"
 #include "services/orchestrator/strategy.h"
 #include "tests/unit/services/orchestrator/events.h"
 
@@ -173,7 +173,7 @@ TEST(Strategies, AnAnswerAtOnceIsNeverAVerdict) {
     ApplyNext(state, Event(event));
     ApplyNext(state, Event(kNothingConfirmed));
     EXPECT_EQ(state.lifecycle, v1::Diagnosis::AWAITING_FEEDBACK) << strategy;
-    for (const Tracked& each : state.hypotheses) {
+    for (const TrackedHypothesis& each : state.hypotheses) {
       EXPECT_EQ(each.hypothesis.status(), v1::Hypothesis::PENDING) << strategy;
       EXPECT_FALSE(each.hypothesis.has_verdict()) << strategy;
     }

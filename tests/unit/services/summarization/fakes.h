@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/clock.h"
-#include "common/logs/scanner.h"
+#include "common/log_analysis/scan/scanner.h"
 #include "common/reasoner/reasoner.h"
 
 namespace galen::summarization {
@@ -80,8 +80,8 @@ class TickingClock final : public Clock {
 };
 
 // Three messages: "Connection refused" (job log), "NVRM: Xid" (kernel log), "slow" (description).
-inline std::unique_ptr<const logs::Scanner> SmallCatalogue() {
-  logs::Patterns patterns;
+inline std::unique_ptr<const log_scan::Scanner> SmallCatalogue() {
+  log_scan::Patterns patterns;
   knowledge::v1::SignalPattern& refused = *patterns.Add();
   refused.set_id("nccl.refused");
   refused.set_pattern("Connection refused");
@@ -107,7 +107,7 @@ inline std::unique_ptr<const logs::Scanner> SmallCatalogue() {
   power.set_pattern("AC lost");
   power.add_where(galen::v1::TOOL_OUTPUT);
   power.set_strength(galen::v1::STRONG);
-  return *logs::Scanner::Create(patterns, "");
+  return *log_scan::Scanner::Create(patterns, "");
 }
 
 // A directory of the test's own, gone with the object.

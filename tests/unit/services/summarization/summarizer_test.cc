@@ -46,11 +46,11 @@ class SummarizerTest : public ::testing::Test {
 
   void Describe(const std::string& text) { request_.mutable_incident()->set_description(text); }
 
-  const std::unique_ptr<const logs::Scanner> scanner_ = SmallCatalogue();
+  const std::unique_ptr<const log_scan::Scanner> scanner_ = SmallCatalogue();
   const FakeReasoner reasoner_{};
   const TickingClock clock_{};
   Summarizer::Options options_{
-      .words = std::make_shared<const words::OutcomeWords>(testing::ShippedOutcomeWords())};
+      .words = std::make_shared<const phrases::OutcomeWords>(testing::ShippedOutcomeWords())};
   v1::SummarizeRequest request_;
   const TestDirectory directory_{};
 };
@@ -111,7 +111,7 @@ TEST_F(SummarizerTest, ReadsDescriptionAndFeedbackAsWords) {
 
 TEST_F(SummarizerTest, LogsOfAnAnswerAreReadAndCitedByIt) {
   Describe("training is slow");
-  v1::Told& told = *request_.add_told();
+  v1::SuppliedEvidence& told = *request_.add_supplied();
   told.set_source("feedback/1");
   galen::v1::LogSource& log = *told.mutable_evidence()->add_logs();
   log.set_path("train.log");
@@ -125,7 +125,7 @@ TEST_F(SummarizerTest, LogsOfAnAnswerAreReadAndCitedByIt) {
 
 TEST_F(SummarizerTest, AnAnswerWhoseBundleIsGoneCostsANote) {
   Describe("training is slow");
-  v1::Told& told = *request_.add_told();
+  v1::SuppliedEvidence& told = *request_.add_supplied();
   told.set_source("feedback/1");
   told.mutable_evidence()->set_bundle("/nowhere/at/all");
   EXPECT_THAT(Get().notes(), Contains(HasSubstr("feedback/1")));
@@ -390,7 +390,7 @@ TEST(SummarizerOfSurvivors, LeavesOutWhatTheProgramSurvived) {
   const triage::Signatures signatures = {{"done:training", "training finished$"},
                                          {"none:retried", "will be retried"},
                                          {"name_resolution", "Name not known"}};
-  logs::Patterns patterns;
+  log_scan::Patterns patterns;
   for (const auto& [id, text] : {std::pair("name", "Name not known"), std::pair("slow", "slow")}) {
     knowledge::v1::SignalPattern& pattern = *patterns.Add();
     pattern.set_id(id);
@@ -398,7 +398,7 @@ TEST(SummarizerOfSurvivors, LeavesOutWhatTheProgramSurvived) {
     pattern.add_where(galen::v1::JOB_LOG);
   }
   Survived::AddPatterns(signatures, patterns);
-  const auto scanner = logs::Scanner::Create(patterns, "");
+  const auto scanner = log_scan::Scanner::Create(patterns, "");
   ASSERT_THAT(scanner, IsOk());
   const FakeReasoner reasoner;
   const TickingClock clock;

@@ -18,7 +18,7 @@ using ::galen::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-std::shared_ptr<const knowledge::Knowledge> Book() {
+std::shared_ptr<const knowledge::Knowledge> TestKnowledge() {
   static const auto book =
       knowledge::Load({absl::StrCat(GALEN_SOURCE_DIR, "/knowledge")}, {}).value();
   return book;
@@ -36,19 +36,19 @@ v1::HealthEvent Xid(const std::string& node, const std::string& code) {
 }
 
 TEST(WatchIncident, TheCatalogueOrWhoNoticedSaysWhatIsGrave) {
-  EXPECT_TRUE(IsGrave(Xid("n", "79"), *Book()));
-  EXPECT_FALSE(IsGrave(Xid("n", "13"), *Book()));
-  EXPECT_FALSE(IsGrave(Xid("n", "no number"), *Book()));
+  EXPECT_TRUE(IsGrave(Xid("n", "79"), *TestKnowledge()));
+  EXPECT_FALSE(IsGrave(Xid("n", "13"), *TestKnowledge()));
+  EXPECT_FALSE(IsGrave(Xid("n", "no number"), *TestKnowledge()));
   v1::HealthEvent event = Xid("n", "79");
   event.set_severity(v1::HealthEvent::WARNING);
-  EXPECT_FALSE(IsGrave(event, *Book()));
+  EXPECT_FALSE(IsGrave(event, *TestKnowledge()));
   event = Xid("n", "13");
   event.set_severity(v1::HealthEvent::FATAL);
-  EXPECT_TRUE(IsGrave(event, *Book()));
+  EXPECT_TRUE(IsGrave(event, *TestKnowledge()));
   v1::HealthEvent number;
   number.mutable_finding()->set_name("temperature");
   number.mutable_finding()->set_int_value(99);
-  EXPECT_FALSE(IsGrave(number, *Book()));
+  EXPECT_FALSE(IsGrave(number, *TestKnowledge()));
 }
 
 TEST(WatchIncident, NamesEveryMachineAndCarriesWhatWasNoticed) {
@@ -59,7 +59,7 @@ TEST(WatchIncident, NamesEveryMachineAndCarriesWhatWasNoticed) {
   outbreak.first = absl::FromUnixSeconds(1'700'000'000);
   outbreak.last = outbreak.first + absl::Milliseconds(310);
   outbreak.events = {Xid("a", "79"), Xid("b", "79")};
-  const auto request = IncidentOf(outbreak, *Book(), "tenants/provider");
+  const auto request = IncidentOf(outbreak, *TestKnowledge(), "tenants/provider");
   EXPECT_EQ(request.parent(), "tenants/provider");
   EXPECT_EQ(request.request_id(), "watch-17.3.0");
   const galen::v1::Incident& incident = request.diagnosis().incident();
@@ -81,7 +81,7 @@ TEST(WatchIncident, ALogOfTenThousandMachinesStaysWithinWhatAnIncidentTakes) {
     outbreak.events.back().mutable_finding()->mutable_event_value()->set_text(
         std::string(1024, 'x'));
   }
-  const auto request = IncidentOf(outbreak, *Book(), "tenants/provider");
+  const auto request = IncidentOf(outbreak, *TestKnowledge(), "tenants/provider");
   EXPECT_EQ(request.diagnosis().incident().nodes_size(), 10'000);
   EXPECT_LE(request.diagnosis().incident().logs(0).content().size(), std::size_t{2} << 20);
 }

@@ -63,16 +63,16 @@ class Calls final : public clients::ExecutionClient {
 
 TEST(NodeFollower, HandsOnWhatNodesNoticeAndAsksAgainWhenTheCallEnds) {
   const auto store = store::OpenStore(":memory:").value();
-  const Current<knowledge::Knowledge> book(std::shared_ptr<const knowledge::Knowledge>(
+  const HotSwap<knowledge::Knowledge> book(std::shared_ptr<const knowledge::Knowledge>(
       knowledge::Load({absl::StrCat(GALEN_SOURCE_DIR, "/knowledge")}, {}).value()));
   const SystemClock clock{};
   std::mutex mu;
   std::condition_variable changed;
   std::vector<std::string> opened;
   std::vector<std::string> problems;
-  HealthDesk::Options options;
+  HealthEventIntake::Options options;
   options.owner = "one";
-  HealthDesk desk(
+  HealthEventIntake intake(
       *store, book, clock,
       [&](const galen::v1::CreateDiagnosisRequest& request) -> absl::StatusOr<std::string> {
         const std::lock_guard<std::mutex> lock(mu);
@@ -84,7 +84,7 @@ TEST(NodeFollower, HandsOnWhatNodesNoticeAndAsksAgainWhenTheCallEnds) {
       options);
   Calls execution;
   {
-    NodeFollower follower(execution, desk, [&](const absl::Status& problem) {
+    NodeFollower follower(execution, intake, [&](const absl::Status& problem) {
       const std::lock_guard<std::mutex> lock(mu);
       problems.emplace_back(problem.message());
     });

@@ -26,7 +26,7 @@ class SuiteTest : public ::testing::Test {
     ASSERT_TRUE(knowledge.ok()) << knowledge.status();
     knowledge_ = *knowledge;
     auto scanner =
-        logs::Scanner::Create(knowledge_->base().signals(), knowledge::DefaultCacheDirectory());
+        log_scan::Scanner::Create(knowledge_->base().signals(), knowledge::DefaultCacheDirectory());
     ASSERT_TRUE(scanner.ok()) << scanner.status();
     scanner_ = *std::move(scanner);
     auto words = SuiteWords::Load(directories);
@@ -61,11 +61,11 @@ class SuiteTest : public ::testing::Test {
   }
 
   static std::shared_ptr<const knowledge::Knowledge> knowledge_;
-  static std::unique_ptr<const logs::Scanner> scanner_;
+  static std::unique_ptr<const log_scan::Scanner> scanner_;
   static std::unique_ptr<const SuiteWords> words_;
 };
 std::shared_ptr<const knowledge::Knowledge> SuiteTest::knowledge_;
-std::unique_ptr<const logs::Scanner> SuiteTest::scanner_;
+std::unique_ptr<const log_scan::Scanner> SuiteTest::scanner_;
 std::unique_ptr<const SuiteWords> SuiteTest::words_;
 
 Question CheckQuestion(std::string text, std::string hidden, std::string expect) {

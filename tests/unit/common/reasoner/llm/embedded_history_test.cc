@@ -14,9 +14,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/llm/http_client.h"
+#include "common/llm/usage/usage.h"
 #include "common/reasoner/llm/llm_reasoner.h"
 #include "common/reasoner/retrieve.h"
-#include "common/spending/spending.h"
 #include "prompts_book.h"
 #include "tests/testing/llm/scripted_endpoint.h"
 #include "tests/testing/reasoner/fake_llm_client.h"
@@ -53,7 +53,7 @@ Scripted Embed(const Recorded& request) {
   return EmbeddingReply(vectors);
 }
 
-std::unique_ptr<const knowledge::Knowledge> Book() {
+std::unique_ptr<const knowledge::Knowledge> TestKnowledge() {
   return PromptsBook([](knowledge::v1::KnowledgeBase& base) {
     for (int i = 0; i < kPast; ++i) {
       knowledge::v1::PastIncident& past = *base.add_incidents();
@@ -88,13 +88,13 @@ class EmbeddedHistoryTest : public ::testing::Test {
             .pause = absl::Milliseconds(1),
             .longest = absl::Milliseconds(1)};
   }
-  std::optional<std::vector<retrieval::Hit>> Search(const EmbeddedHistory& history,
-                                                    const std::string& text = kQuestion) {
+  std::optional<std::vector<incident_history::Hit>> Search(const EmbeddedHistory& history,
+                                                           const std::string& text = kQuestion) {
     account_.Clear();
     return history.Search(text, 5, spending_, absl::InfiniteFuture(), account_);
   }
 
-  const std::unique_ptr<const knowledge::Knowledge> book_ = Book();
+  const std::unique_ptr<const knowledge::Knowledge> book_ = TestKnowledge();
   store::MemoryAnswerCache vectors_{1000};
   galen::v1::Spending spending_;
   Reasoned account_;
@@ -110,7 +110,7 @@ TEST_F(EmbeddedHistoryTest, FindsWhatSharesNoWordWithTheQuestion) {
   EXPECT_EQ(hits->front().document.id, "past-7");
   EXPECT_GT(hits->front().similarity, 0.5);
   for (std::size_t i = 1; i < hits->size(); ++i) EXPECT_EQ((*hits)[i].similarity, 0);
-  EXPECT_EQ(account_.question(), spending::kEmbedding);
+  EXPECT_EQ(account_.question(), usage::kEmbedding);
   EXPECT_EQ(account_.model(), "e");
   EXPECT_EQ(account_.calls(), 1);
   EXPECT_EQ(account_.input_tokens(), 5);  // as the endpoint counts
@@ -246,7 +246,7 @@ TEST_F(EmbeddedHistoryTest, SpendsNothingBeyondTheBudget) {
   EXPECT_FALSE(Search(history, "one question too many").has_value());
   EXPECT_EQ(account_.fallback(), Reasoned::BUDGET_SPENT);
   spending_.Clear();
-  spending_.set_failures(spending::kMostFailures);  // more time limits than that nobody waits for
+  spending_.set_failures(usage::kMostFailures);  // more time limits than that nobody waits for
   EXPECT_FALSE(Search(history, "one question too many").has_value());
   EXPECT_EQ(account_.fallback(), Reasoned::GAVE_UP);
   EXPECT_THAT(endpoint.requests(), SizeIs(before));
@@ -292,7 +292,7 @@ TEST_F(EmbeddedHistoryTest, SpeaksBesideTheRulesAndNotInTheirPlace) {
   EXPECT_EQ(answer->embedded().fallback(), Reasoned::UNAVAILABLE);
   // It is no failure of the model that answers.
   galen::v1::Spending spending;
-  spending::Add(answer->embedded(), spending);
+  usage::Add(answer->embedded(), spending);
   EXPECT_EQ(spending.failures(), 0);
   EXPECT_EQ(spending.diagnosis().calls(), 1);
 }
@@ -304,8 +304,8 @@ TEST_F(EmbeddedHistoryTest, LeavesTheSitesOwnHistoryItsPlace) {
   galen::testing::FakeLlmClient chat(galen::testing::AnswerTheDraft);
   galen::testing::FakeReasoner rules;
   std::string directory = ::testing::TempDir() + "galen-embedded-XXXXXX";
-  const retrieval::HashedEmbedder hashed;
-  const auto store = retrieval::Store::Open(::mkdtemp(directory.data()), hashed, {});
+  const incident_history::HashedEmbedder hashed;
+  const auto store = incident_history::Store::Open(::mkdtemp(directory.data()), hashed, {});
   ASSERT_TRUE(store.ok()) << store.status();
   knowledge::v1::PastIncident past;
   past.set_id("site-1");
@@ -327,7 +327,7 @@ TEST_F(EmbeddedHistoryTest, LeavesTheSitesOwnHistoryItsPlace) {
 }
 
 TEST(LikenessOf, IsWhatStandsAboveTheFirstTenth) {
-  std::vector<retrieval::Scored> cosines;
+  std::vector<incident_history::Scored> cosines;
   for (int i = 0; i < 20; ++i) cosines.push_back({0, static_cast<std::uint32_t>(i), 0.5F});
   cosines[0].score = 0.9F;
   EXPECT_NEAR(LikenessOf(0.9, cosines, 20), 0.8, 1e-6);

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/metrics/registry.h"
+#include "common/observability/metrics/registry.h"
 #include "tests/testing/reasoner/fake_llm_client.h"
 
 namespace galen::reasoner::llm {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/advisor/mix.h"
-#include "common/advisor/signature.h"
+#include "services/advisor/learning/mix.h"
+#include "services/advisor/learning/signature.h"
 #include "services/cli/advisor/advisor_text.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/unit/common/profile/profile_testing.h"

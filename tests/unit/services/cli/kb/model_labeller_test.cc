@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "common/knowledge/load.h"
-#include "common/spending/spending.h"
+#include "common/llm/usage/usage.h"
 #include "tests/testing/reasoner/fake_llm_client.h"
 #include "tests/testing/status_matchers.h"
 
@@ -35,9 +35,9 @@ class SetLabeller final : public curation::Labeller {
 
 class ModelLabellerTest : public ::testing::Test {
  protected:
-  ModelLabellerTest() : book_(Book()) {}
+  ModelLabellerTest() : book_(TestKnowledge()) {}
 
-  static std::unique_ptr<const knowledge::Knowledge> Book() {
+  static std::unique_ptr<const knowledge::Knowledge> TestKnowledge() {
     std::vector<knowledge::Problem> problems;
     auto base = knowledge::Parse({GALEN_SOURCE_DIR "/knowledge/prompts"}, problems);
     EXPECT_THAT(base, IsOk());
@@ -130,7 +130,7 @@ TEST_F(ModelLabellerTest, AModelThatIsDownIsSoonAskedNoMore) {
   const Ticket ticket = ATicket();
   EXPECT_EQ(labeller.Describe({&ticket}).by, "");
   EXPECT_THAT(labeller.Steps(ticket), IsEmpty());
-  EXPECT_THAT(client.requests(), SizeIs(spending::kMostFailures));
+  EXPECT_THAT(client.requests(), SizeIs(usage::kMostFailures));
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/llm/endpoint.h"
 #include "common/llm/http_client.h"
-#include "common/metrics/registry.h"
+#include "common/observability/metrics/registry.h"
 #include "common/reasoner/llm/asker.h"
 #include "common/reasoner/llm/model_metrics.h"
 #include "nlohmann/json.hpp"
@@ -54,9 +54,9 @@ llm::Endpoint EndpointAt(const std::string& url) {
 }
 
 std::unique_ptr<llm::HttpClient> ClientOf(const llm::Endpoint& endpoint) {
-  llm::Surroundings surroundings;
-  surroundings.sleep = [](absl::Duration, const Cancellation& c) { return c.cancelled(); };
-  auto client = llm::HttpClient::Make(endpoint, surroundings);
+  llm::Dependencies dependencies;
+  dependencies.sleep = [](absl::Duration, const Cancellation& c) { return c.cancelled(); };
+  auto client = llm::HttpClient::Make(endpoint, dependencies);
   EXPECT_TRUE(client.ok()) << client.status();
   return *std::move(client);
 }

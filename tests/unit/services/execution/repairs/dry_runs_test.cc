@@ -15,12 +15,12 @@
 namespace galen::execution {
 namespace {
 
-using actions::RunAction;
 using galen::testing::IsOk;
 using galen::testing::StatusIs;
 using galen::v1::CheckResult;
 using galen::v1::DryRun;
 using node::v1::RepairResponse;
+using remediation::RunAction;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -232,7 +232,7 @@ TEST_F(DryRunsTest, OfAnotherPlanNothingIsLookedAt) {
   EXPECT_THAT(checked_, IsEmpty());
 }
 
-TEST_F(DryRunsTest, ALongOrUncleanWordOfANodeIsCutAndCleaned) {
+TEST_F(DryRunsTest, ALongOrUncleanWordOfANodeIsTruncatedAndCleaned) {
   RepairResponse long_winded = Would();
   DryRun& said = *long_winded.mutable_dry_run();
   for (int i = 0; i < 1000; ++i) {

@@ -10,7 +10,7 @@ namespace {
 using galen::v1::CheckResult;
 using ::testing::HasSubstr;
 
-const std::vector<actions::RunAction::Recovery> kPromise = {
+const std::vector<remediation::RunAction::Recovery> kPromise = {
     {"gpu.clocks", "user_setting_changed", "false"}};
 
 galen::v1::Device Target() {
@@ -65,7 +65,7 @@ TEST(RecoveryTest, SilenceIsNone) {
 }
 
 TEST(RecoveryTest, OfSeveralPromisesAllHaveToBeKept) {
-  std::vector<actions::RunAction::Recovery> two = kPromise;
+  std::vector<remediation::RunAction::Recovery> two = kPromise;
   two.push_back({"gpu.smi_health", "hung", "false"});
   EXPECT_FALSE(RecoveryOf(two, Target(), {Clocks("0000:3b:00.0", false)}).all);
 }

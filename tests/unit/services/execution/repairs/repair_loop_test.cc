@@ -16,10 +16,10 @@
 namespace galen::execution {
 namespace {
 
-using actions::RunAction;
 using galen::testing::IsOk;
 using galen::v1::Action;
 using node::v1::RepairResponse;
+using remediation::RunAction;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -52,23 +52,23 @@ galen::v1::Diagnosis Slow() {
 class RepairLoopTest : public ::testing::Test {
  protected:
   RepairLoopTest() {
-    actions::NodeAction offered;
+    remediation::NodeAction offered;
     offered.name = Clocks().name;
-    offered.what = actions::NodeAction::Do::kRun;
+    offered.what = remediation::NodeAction::Do::kRun;
     offered.text = Clocks().text;
     offered.labels = Clocks().labels;
     offered.run = Clocks();
-    book_ = std::make_unique<actions::ActionBook>(
-        store_->records(), actions::NodeActions{{offered}, 0}, nullptr,
+    approvals_ = std::make_unique<remediation::ApprovalStore>(
+        store_->records(), remediation::NodeActions{{offered}, 0}, nullptr,
         [](const Action& action, absl::Time) {
           return absl::StatusOr<std::string>("warrant of " + action.target().node());
         });
   }
   Action Approve(const std::string& node) {
-    const std::vector<Action> actions = book_->List(diagnosis_, clock_.Now()).value();
+    const std::vector<Action> actions = approvals_->List(diagnosis_, clock_.Now()).value();
     for (const Action& action : actions) {
       if (action.target().node() != node) continue;
-      return book_
+      return approvals_
           ->Decide(diagnosis_,
                    {action.name(), action.etag(), "key/ana", "", absl::Minutes(15), true},
                    clock_.Now())
@@ -79,7 +79,7 @@ class RepairLoopTest : public ::testing::Test {
   }
   std::unique_ptr<RepairLoop> Start() {
     return std::make_unique<RepairLoop>(
-        *book_, breaker_, std::vector<RunAction>{Clocks()}, clock_,
+        *approvals_, breaker_, std::vector<RunAction>{Clocks()}, clock_,
         [this](const std::string& node, const node::v1::RepairRequest& request, absl::Duration,
                const Cancellation&) {
           EXPECT_EQ(request.warrant(), "warrant of " + node);
@@ -102,7 +102,7 @@ class RepairLoopTest : public ::testing::Test {
         RepairLoop::Options{.every = absl::Milliseconds(1), .look = absl::Milliseconds(1)});
   }
   Action Now(const Action& action) {
-    const std::vector<Action> actions = book_->List(diagnosis_, clock_.Now()).value();
+    const std::vector<Action> actions = approvals_->List(diagnosis_, clock_.Now()).value();
     for (const Action& one : actions) {
       if (one.name() == action.name()) return one;
     }
@@ -128,8 +128,8 @@ class RepairLoopTest : public ::testing::Test {
 
   galen::testing::FakeClock clock_{absl::FromUnixSeconds(1'800'000'000)};
   const std::unique_ptr<store::Store> store_ = store::OpenStore(":memory:").value();
-  std::unique_ptr<actions::ActionBook> book_;
-  actions::FleetBreaker breaker_{store_->records(), {.at_once = 2, .failures = 1}};
+  std::unique_ptr<remediation::ApprovalStore> approvals_;
+  remediation::RepairCircuitBreaker breaker_{store_->records(), {.at_once = 2, .failures = 1}};
   galen::v1::Diagnosis diagnosis_ = Slow();
   std::atomic<bool> still_low_ = false;
   std::mutex mu_;
@@ -217,9 +217,9 @@ TEST_F(RepairLoopTest, OfWhatMayHaveComeToItsNodeNobodySaysThatItWasNotDone) {
 
 TEST_F(RepairLoopTest, NorDoesOneThatTakesOverFromAProgramThatDied) {
   const Action approved = Approve("n1");
-  ASSERT_THAT(
-      book_->Consume(approved.name(), approved.content_hash(), "galen-execution", clock_.Now()),
-      IsOk());
+  ASSERT_THAT(approvals_->Consume(approved.name(), approved.content_hash(), "galen-execution",
+                                  clock_.Now()),
+              IsOk());
   sent_ = false;
   answer_ = [this](const std::string&) -> absl::StatusOr<RepairResponse> {
     clock_.Advance(absl::Minutes(1));
@@ -250,7 +250,7 @@ TEST_F(RepairLoopTest, AnotherTakesOverWhatOneLeft) {
 TEST_F(RepairLoopTest, WhatThisProgramDoesNotCarryOutIsLeftAlone) {
   const Action approved = Approve("n1");
   const RepairLoop loop(
-      *book_, breaker_, {}, clock_,
+      *approvals_, breaker_, {}, clock_,
       [](auto&&...) -> RepairLoop::Asked {
         ADD_FAILURE();
         return {false, absl::InternalError("")};

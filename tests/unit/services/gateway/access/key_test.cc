@@ -7,9 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "common/store/store.h"
 #include "services/gateway/access/api_key.h"
+#include "services/gateway/access/api_key_store.h"
 #include "services/gateway/access/key_access.h"
-#include "services/gateway/access/key_book.h"
-#include "services/gateway/access/watched_access.h"
+#include "services/gateway/access/refusal_counting_access.h"
 #include "tests/testing/fake_clock.h"
 #include "tests/testing/status_matchers.h"
 
@@ -29,7 +29,7 @@ constexpr absl::StatusCode kUnauthenticated = absl::StatusCode::kUnauthenticated
 class KeyTest : public ::testing::Test {
  protected:
   std::unique_ptr<store::Store> store_ = store::OpenStore(":memory:").value();
-  KeyBook book_{store_->journal()};
+  ApiKeyStore key_store_{store_->journal()};
 };
 
 TEST(ApiKey, CanBeReadAgainAndNoByteOfItMayDiffer) {
@@ -48,10 +48,10 @@ TEST(ApiKey, CanBeReadAgainAndNoByteOfItMayDiffer) {
 }
 
 TEST_F(KeyTest, TellsWhoHasIt) {
-  const auto text = book_.Create(
+  const auto text = key_store_.Create(
       {.tenant = "acme", .role = UserRole::kApprover, .scopes = {std::string(kScopeRead)}}, kNow);
   ASSERT_THAT(text, IsOk());
-  const auto found = book_.Find(*text, kNow);
+  const auto found = key_store_.Find(*text, kNow);
   ASSERT_THAT(found, IsOk());
   EXPECT_EQ(found->tenant, "acme");
   EXPECT_EQ(found->role, UserRole::kApprover);
@@ -60,7 +60,7 @@ TEST_F(KeyTest, TellsWhoHasIt) {
 }
 
 TEST_F(KeyTest, ASecretIsStoredNowhere) {
-  const std::string text = book_.Create({.tenant = "acme"}, kNow).value();
+  const std::string text = key_store_.Create({.tenant = "acme"}, kNow).value();
   const auto entries = store_->journal().Read("gateway.keys", 0, 10);
   ASSERT_THAT(entries, IsOk());
   ASSERT_EQ(entries->size(), 1u);
@@ -68,60 +68,63 @@ TEST_F(KeyTest, ASecretIsStoredNowhere) {
 }
 
 TEST_F(KeyTest, AnotherSecretWithTheSameIdIsRefused) {
-  const std::string text = book_.Create({.tenant = "acme"}, kNow).value();
+  const std::string text = key_store_.Create({.tenant = "acme"}, kNow).value();
   KeyText other = NewKeyText().value();
   other.id = ParseKey(text)->id;
-  EXPECT_THAT(book_.Find(FormatKey(other), kNow), StatusIs(kUnauthenticated, _));
+  EXPECT_THAT(key_store_.Find(FormatKey(other), kNow), StatusIs(kUnauthenticated, _));
   // What is said does not tell whether the id is known.
   const std::string unknown = FormatKey(NewKeyText().value());
-  EXPECT_EQ(book_.Find(FormatKey(other), kNow).status(), book_.Find(unknown, kNow).status());
+  EXPECT_EQ(key_store_.Find(FormatKey(other), kNow).status(),
+            key_store_.Find(unknown, kNow).status());
 }
 
 TEST_F(KeyTest, Expires) {
   const std::string text =
-      book_.Create({.tenant = "acme", .lifetime = absl::Hours(1)}, kNow).value();
-  EXPECT_THAT(book_.Find(text, kNow + absl::Minutes(59)), IsOk());
-  EXPECT_THAT(book_.Find(text, kNow + absl::Hours(1)),
+      key_store_.Create({.tenant = "acme", .lifetime = absl::Hours(1)}, kNow).value();
+  EXPECT_THAT(key_store_.Find(text, kNow + absl::Minutes(59)), IsOk());
+  EXPECT_THAT(key_store_.Find(text, kNow + absl::Hours(1)),
               StatusIs(kUnauthenticated, HasSubstr("expired")));
 }
 
 TEST_F(KeyTest, IsRevokedForThoseWhoReadTheSameStore) {
-  KeyBook other(store_->journal());
-  const std::string text = book_.Create({.tenant = "acme"}, kNow).value();
+  ApiKeyStore other(store_->journal());
+  const std::string text = key_store_.Create({.tenant = "acme"}, kNow).value();
   EXPECT_FALSE(other.Find(text, kNow).ok());
   ASSERT_THAT(other.Refresh(), IsOk());
   EXPECT_THAT(other.Find(text, kNow), IsOk());
-  ASSERT_THAT(book_.Revoke(ParseKey(text)->id), IsOk());
-  EXPECT_FALSE(book_.Find(text, kNow).ok());
+  ASSERT_THAT(key_store_.Revoke(ParseKey(text)->id), IsOk());
+  EXPECT_FALSE(key_store_.Find(text, kNow).ok());
   ASSERT_THAT(other.Refresh(), IsOk());
   EXPECT_THAT(other.Find(text, kNow), StatusIs(kUnauthenticated, _));
   EXPECT_TRUE(other.List().empty());
-  EXPECT_THAT(book_.Revoke("nonsense"),
+  EXPECT_THAT(key_store_.Revoke("nonsense"),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("nonsense")));
 }
 
 TEST_F(KeyTest, IsRefusedToThoseWhoCouldSeeTooMuch) {
   constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
-  EXPECT_THAT(book_.Create({.tenant = "*"}, kNow), StatusIs(kInvalid, HasSubstr("customer")));
-  EXPECT_THAT(book_.Create({.tenant = "*", .role = UserRole::kOperator}, kNow), IsOk());
+  EXPECT_THAT(key_store_.Create({.tenant = "*"}, kNow), StatusIs(kInvalid, HasSubstr("customer")));
+  EXPECT_THAT(key_store_.Create({.tenant = "*", .role = UserRole::kOperator}, kNow), IsOk());
   for (const char* tenant : {"", "a/b", "A", "a b", "tenants/a"}) {
-    EXPECT_THAT(book_.Create({.tenant = tenant}, kNow), StatusIs(kInvalid, HasSubstr("tenant")));
+    EXPECT_THAT(key_store_.Create({.tenant = tenant}, kNow),
+                StatusIs(kInvalid, HasSubstr("tenant")));
   }
-  EXPECT_THAT(book_.Create({.tenant = "a", .scopes = {"all"}}, kNow),
+  EXPECT_THAT(key_store_.Create({.tenant = "a", .scopes = {"all"}}, kNow),
               StatusIs(kInvalid, HasSubstr("all")));
-  EXPECT_THAT(book_.Create({.tenant = "a", .lifetime = absl::ZeroDuration()}, kNow),
+  EXPECT_THAT(key_store_.Create({.tenant = "a", .lifetime = absl::ZeroDuration()}, kNow),
               StatusIs(kInvalid, HasSubstr("lifetime")));
 }
 
 TEST_F(KeyTest, ARecordThatCannotBeReadIsSaid) {
   ASSERT_THAT(store_->journal().Append("gateway.keys", {"\xff\xff"}), IsOk());
-  EXPECT_THAT(book_.Refresh(), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("gateway.keys")));
+  EXPECT_THAT(key_store_.Refresh(),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("gateway.keys")));
 }
 
 TEST_F(KeyTest, IsReadFromTheHeadersThatClientsUse) {
   const SystemClock clock;
-  const std::string text = book_.Create({.tenant = "acme"}, clock.Now()).value();
-  KeyAccess access(book_, clock, [](const std::string&) {});
+  const std::string text = key_store_.Create({.tenant = "acme"}, clock.Now()).value();
+  KeyAccess access(key_store_, clock, [](const std::string&) {});
   const auto ask = [&access](const std::vector<std::pair<std::string, std::string>>& headers) {
     http::Request request;
     for (const auto& [name, value] : headers) request.headers.Add(name, value);
@@ -143,9 +146,9 @@ TEST_F(KeyTest, IsReadFromTheHeadersThatClientsUse) {
 
 TEST_F(KeyTest, AKeyThatIsMadeElsewhereIsTakenUp) {
   const SystemClock clock;
-  KeyBook elsewhere(store_->journal());
+  ApiKeyStore elsewhere(store_->journal());
   KeyAccess access(
-      book_, clock, [](const std::string&) {}, absl::Milliseconds(5));
+      key_store_, clock, [](const std::string&) {}, absl::Milliseconds(5));
   const std::string text = elsewhere.Create({.tenant = "acme"}, clock.Now()).value();
   http::Request request;
   request.headers.Add("X-API-Key", text);
@@ -174,8 +177,8 @@ class SealedKeys : public KeyTest {
 
   const store::Seal seal_{std::string(32, 'k')};
   std::vector<std::string> refused_;
-  KeyBook sealed_{store_->journal(), &seal_,
-                  [this](const std::string& what) { refused_.push_back(what); }};
+  ApiKeyStore sealed_{store_->journal(), &seal_,
+                      [this](const std::string& what) { refused_.push_back(what); }};
 };
 
 TEST_F(SealedKeys, ARecordThatGalenDidNotWriteIsNoKeyAndIsToldOnce) {
@@ -207,8 +210,8 @@ TEST_F(SealedKeys, RecordsThatWereTakenAwayAreTold) {
   ASSERT_THAT(sealed_.Create({.tenant = "acme"}, kNow), IsOk());
   ASSERT_THAT(store_->journal().Trim("gateway.keys", 1), IsOk());
   std::vector<std::string> told;
-  KeyBook later(store_->journal(), &seal_,
-                [&told](const std::string& what) { told.push_back(what); });
+  ApiKeyStore later(store_->journal(), &seal_,
+                    [&told](const std::string& what) { told.push_back(what); });
   ASSERT_THAT(later.Refresh(), IsOk());
   EXPECT_THAT(told, ElementsAre(HasSubstr("were taken away")));
 }
@@ -222,11 +225,12 @@ class NoAccess final : public Access {
   }
 };
 
-TEST(WatchedAccess, WrongCredentialsAreCountedAndToldByTheirSource) {
+TEST(RefusalCountingAccess, WrongCredentialsAreCountedAndToldByTheirSource) {
   galen::testing::FakeClock clock;
   NoAccess none;
   std::vector<std::string> told;
-  WatchedAccess access(none, clock, [&told](const std::string& news) { told.push_back(news); });
+  RefusalCountingAccess access(none, clock,
+                               [&told](const std::string& news) { told.push_back(news); });
   const auto ask = [&](const std::string& peer, const std::string& key) {
     http::Request request;
     request.peer = peer;

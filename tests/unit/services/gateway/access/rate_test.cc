@@ -6,7 +6,7 @@
 
 #include "common/base/clock.h"
 #include "common/store/store.h"
-#include "services/gateway/access/store_rate_gate.h"
+#include "services/gateway/access/store_rate_limiter.h"
 #include "tests/testing/fake_clock.h"
 #include "tests/testing/status_matchers.h"
 
@@ -39,21 +39,21 @@ class Away final : public store::RateLimits {
   }
 };
 
-absl::StatusOr<Allowance> Take(RateGate& gate, const std::string& tenant, bool starts) {
+absl::StatusOr<Allowance> Take(RateLimiter& gate, const std::string& tenant, bool starts) {
   absl::StatusOr<Allowance> taken;
   gate.Take(tenant, starts,
             [&taken](absl::StatusOr<Allowance> allowance) { taken = std::move(allowance); });
   return taken;
 }
 
-constexpr StoreRateGate::Options kOptions = {.requests = {.per_second = 2, .burst = 3},
-                                             .diagnoses = {.per_second = 1, .burst = 1}};
+constexpr StoreRateLimiter::Options kOptions = {.requests = {.per_second = 2, .burst = 3},
+                                                .diagnoses = {.per_second = 1, .burst = 1}};
 
-TEST(StoreRateGate, CountsEachTenantAndStartsApart) {
+TEST(StoreRateLimiter, CountsEachTenantAndStartsApart) {
   const auto store = store::OpenStore(":memory:").value();
   const StoppedClock clock;
   Inline executor;
-  StoreRateGate gate(store->rates(), clock, executor, kOptions, [](const absl::Status&) {});
+  StoreRateLimiter gate(store->rates(), clock, executor, kOptions, [](const absl::Status&) {});
   for (int left = 2; left >= 0; --left) {
     const auto taken = Take(gate, "acme", false);
     ASSERT_TRUE(taken.ok());
@@ -68,13 +68,13 @@ TEST(StoreRateGate, CountsEachTenantAndStartsApart) {
   EXPECT_EQ(Take(gate, "other", false)->left, 2);
 }
 
-TEST(StoreRateGate, AQuotaOfADayComesBackEvenlyOverADay) {
+TEST(StoreRateLimiter, AQuotaOfADayComesBackEvenlyOverADay) {
   const auto store = store::OpenStore(":memory:").value();
   testing::FakeClock clock;
   Inline executor;
-  StoreRateGate gate(store->rates(), clock, executor,
-                     {.diagnoses = {.per_second = 100, .burst = 100}, .diagnoses_a_day = 4},
-                     [](const absl::Status&) {});
+  StoreRateLimiter gate(store->rates(), clock, executor,
+                        {.diagnoses = {.per_second = 100, .burst = 100}, .diagnoses_a_day = 4},
+                        [](const absl::Status&) {});
   for (int left = 3; left >= 0; --left) {
     const auto taken = Take(gate, "acme", true);
     ASSERT_TRUE(taken.ok());
@@ -106,14 +106,14 @@ class Counting final : public store::RateLimits {
   store::RateLimits& real_;
 };
 
-TEST(StoreRateGate, TakesSomeAtATimeOfAHighLimitAndLetsThroughNoneMore) {
+TEST(StoreRateLimiter, TakesSomeAtATimeOfAHighLimitAndLetsThroughNoneMore) {
   const auto store = store::OpenStore(":memory:").value();
   Counting rates(store->rates());
   testing::FakeClock clock;
   Inline executor;
-  const StoreRateGate::Options options = {.requests = {.per_second = 50, .burst = 200}};
-  StoreRateGate one(rates, clock, executor, options, [](const absl::Status&) {});
-  StoreRateGate other(rates, clock, executor, options, [](const absl::Status&) {});
+  const StoreRateLimiter::Options options = {.requests = {.per_second = 50, .burst = 200}};
+  StoreRateLimiter one(rates, clock, executor, options, [](const absl::Status&) {});
+  StoreRateLimiter other(rates, clock, executor, options, [](const absl::Status&) {});
   int let_through = 0;
   for (int i = 0; i < 300; ++i) {
     const auto taken = Take(i % 3 == 0 ? other : one, "acme", false);
@@ -145,12 +145,12 @@ class Later final : public Executor {
   std::vector<absl::AnyInvocable<void() &&>> tasks;
 };
 
-TEST(StoreRateGate, ACrowdThatComesAtOnceIsLetThroughToTheLastOfItsBurst) {
+TEST(StoreRateLimiter, ACrowdThatComesAtOnceIsLetThroughToTheLastOfItsBurst) {
   const auto store = store::OpenStore(":memory:").value();
   const StoppedClock clock;
   Later executor;
-  StoreRateGate gate(store->rates(), clock, executor,
-                     {.requests = {.per_second = 50, .burst = 200}}, [](const absl::Status&) {});
+  StoreRateLimiter gate(store->rates(), clock, executor,
+                        {.requests = {.per_second = 50, .burst = 200}}, [](const absl::Status&) {});
   int let_through = 0;
   for (int i = 0; i < 200; ++i) {
     gate.Take("acme", false, [&](absl::StatusOr<Allowance> allowance) {
@@ -162,22 +162,22 @@ TEST(StoreRateGate, ACrowdThatComesAtOnceIsLetThroughToTheLastOfItsBurst) {
   EXPECT_EQ(let_through, 200);
 }
 
-TEST(StoreRateGate, LetsRequestsThroughWhileTheStoreIsAwayAndSaysSo) {
+TEST(StoreRateLimiter, LetsRequestsThroughWhileTheStoreIsAwayAndSaysSo) {
   Away away;
   const StoppedClock clock;
   Inline executor;
   int problems = 0;
-  StoreRateGate gate(away, clock, executor, kOptions, [&](const absl::Status&) { ++problems; });
+  StoreRateLimiter gate(away, clock, executor, kOptions, [&](const absl::Status&) { ++problems; });
   EXPECT_EQ(Take(gate, "acme", false)->wait, absl::ZeroDuration());
   EXPECT_EQ(problems, 1);
 }
 
-TEST(StoreRateGate, RefusesWhatItHasNoThreadFor) {
+TEST(StoreRateLimiter, RefusesWhatItHasNoThreadFor) {
   Away away;
   const StoppedClock clock;
   Inline executor;
   executor.full = true;
-  StoreRateGate gate(away, clock, executor, kOptions, [](const absl::Status&) {});
+  StoreRateLimiter gate(away, clock, executor, kOptions, [](const absl::Status&) {});
   EXPECT_THAT(Take(gate, "acme", false),
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("try again")));
 }

@@ -10,12 +10,12 @@
 #include "absl/strings/str_cat.h"
 #include "galen/v1/diagnosis_service.pb.h"
 #include "tests/testing/status_matchers.h"
-#include "tests/unit/common/actions/book.h"
+#include "tests/unit/common/remediation/approval_store_fixture.h"
 
 namespace galen::gateway::actions {
 namespace {
 
-using ::galen::actions::ADiagnosis;
+using ::galen::remediation::ADiagnosis;
 using ::galen::testing::IsOk;
 using ::galen::testing::StatusIs;
 using ::galen::v1::Action;
@@ -44,7 +44,7 @@ class AtOnce final : public Executor {
   }
 };
 
-class ActionServiceTest : public galen::actions::ActionsTest {
+class ActionServiceTest : public galen::remediation::ActionsTest {
  protected:
   template <typename Request>
   absl::StatusOr<Upstream::Answer> Call(const char* method, Request request,
@@ -83,7 +83,7 @@ class ActionServiceTest : public galen::actions::ActionsTest {
   std::unique_ptr<security::AuditLog> audit_ = security::AuditLog::Open(path_).value();
   OneDiagnosis mesh_;
   AtOnce executor_;
-  ActionUpstream upstream_{mesh_, book_, executor_, clock_, audit_.get()};
+  ActionUpstream upstream_{mesh_, approvals_, executor_, clock_, audit_.get()};
 };
 
 TEST_F(ActionServiceTest, CustomersAndOperatorsApproveNothing) {

@@ -9,7 +9,7 @@
 #include "galen/v1/diagnosis_service.pb.h"
 #include "services/gateway/actions/action_upstream.h"
 #include "tests/testing/status_matchers.h"
-#include "tests/unit/common/actions/book.h"
+#include "tests/unit/common/remediation/approval_store_fixture.h"
 
 namespace galen::gateway::actions {
 namespace {
@@ -21,17 +21,17 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-galen::actions::NodeActions TwoOffered() {
-  galen::actions::NodeAction run;
+galen::remediation::NodeActions TwoOffered() {
+  galen::remediation::NodeAction run;
   run.name = "node.reset";
-  run.what = galen::actions::NodeAction::Do::kRun;
+  run.what = galen::remediation::NodeAction::Do::kRun;
   run.text = "Reset ${node}.";
   run.labels = {"GPU"};
   run.run.emplace();
   run.run->name = run.name;
   run.run->text = run.text;
   run.run->steps = {{"reset"}};
-  galen::actions::NodeAction cordon;
+  galen::remediation::NodeAction cordon;
   cordon.name = "kubernetes.cordon";
   cordon.text = "Cordon ${node}.";
   cordon.labels = {"GPU"};
@@ -93,7 +93,7 @@ class Machines final : public clients::ExecutionClient {
   std::function<void(galen::v1::DryRun&)> alter;
 };
 
-class DryRunActionTest : public galen::actions::ActionsTest {
+class DryRunActionTest : public galen::remediation::ActionsTest {
  protected:
   DryRunActionTest() {
     galen::v1::Cause& cause = *diagnosis_.mutable_report()->mutable_primary_cause();
@@ -140,7 +140,7 @@ class DryRunActionTest : public galen::actions::ActionsTest {
   const std::string path_ =
       absl::StrCat(::testing::TempDir(), "/audit-dry-",
                    ::testing::UnitTest::GetInstance()->current_test_info()->name(), ".log");
-  galen::actions::ActionBook offering_{
+  galen::remediation::ApprovalStore offering_{
       store_->records(), TwoOffered(), nullptr,
       [](const Action&, absl::Time) { return absl::StatusOr<std::string>("warrant"); }};
   std::unique_ptr<security::AuditLog> audit_;

@@ -38,7 +38,7 @@ class FakeAccess final : public Access {
   };
 };
 
-class FakeRates final : public RateGate {
+class FakeRates final : public RateLimiter {
  public:
   void Take(const std::string& tenant, bool starts,
             absl::AnyInvocable<void(absl::StatusOr<Allowance>) &&> done) override {
@@ -91,9 +91,9 @@ class ApiTest : public ::testing::Test {
   FakeUpstream upstream_;
   FakeAccess access_;
   FakeRates rates_;
-  const Audience audience_ =
-      *Audience::Parse("withhold galen.v1.Device.serial\nown galen.v1.Incident", "audience.txt");
-  Api api_{PublicRoutes(), upstream_, access_, rates_, audience_, "{\"openapi\":\"3.1.0\"}", {}};
+  const CustomerRedactor redactor_ = *CustomerRedactor::Parse(
+      "withhold galen.v1.Device.serial\nown galen.v1.Incident", "audience.txt");
+  Api api_{PublicRoutes(), upstream_, access_, rates_, redactor_, "{\"openapi\":\"3.1.0\"}", {}};
 };
 
 constexpr char kOne[] = "/v1/tenants/acme/diagnoses/d";
@@ -129,7 +129,7 @@ TEST_F(ApiTest, AConfirmationSaysWhoseKeyItIs) {
 }
 
 TEST_F(ApiTest, ACauseThatIsNoneIsRefusedAtOnce) {
-  Api api(PublicRoutes(), upstream_, access_, rates_, audience_, "{}",
+  Api api(PublicRoutes(), upstream_, access_, rates_, redactor_, "{}",
           {.is_cause = [](absl::string_view label) { return label == "A.B.C"; }});
   for (const auto& [label, status] : {std::pair{"A.B.C", 200}, std::pair{"NO.SUCH.CAUSE", 400}}) {
     http::Request request;
@@ -226,7 +226,7 @@ TEST_F(ApiTest, ACustomerNamesNoFileOfTheServer) {
 TEST_F(ApiTest, ACustomerIsNotShownWhatConcernsTheProvider) {
   knowledge::v1::KnowledgeBase base;
   base.add_checks()->set_name("gpu.ecc");
-  audience_.Use(base);
+  redactor_.Use(base);
   galen::v1::CheckResult& result = *upstream_.response.add_check_results();
   result.set_check("gpu.ecc");
   galen::v1::Device& device = *result.add_findings()->mutable_subject();

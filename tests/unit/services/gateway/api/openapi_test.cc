@@ -36,7 +36,7 @@ TEST(OpenApi, HasAnOperationForEachMethod) {
   for (const json& path : document["paths"]) {
     for (const json& operation : path) operations.insert(operation["operationId"]);
   }
-  for (const char* beside : {"Browse_WhoAmI", "Browse_Knowledge", "Browse_Nodes", "Uploads_List",
+  for (const char* beside : {"InfoApi_WhoAmI", "InfoApi_Knowledge", "InfoApi_Nodes", "Uploads_List",
                              "Uploads_Create", "Uploads_Get", "Uploads_Delete"}) {
     EXPECT_EQ(operations.erase(beside), 1U) << beside;
   }

@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/mutex.h"
 #include "services/gateway/http/cors.h"
-#include "services/gateway/http/front.h"
+#include "services/gateway/http/router.h"
 #include "services/gateway/http/server.h"
 #include "tests/unit/services/gateway/http/raw_client.h"
 
@@ -118,7 +118,7 @@ class Pieces : public ::testing::Test {
   }
   Taker handler_;
   // What stands before every handler of the gateway must hand the question on, too.
-  Front front_{handler_};
+  Router front_{handler_};
   const std::unique_ptr<Cors> cors_ = Cors::Make({"*"}, front_).value();
   std::unique_ptr<Server> server_;
 };

@@ -68,7 +68,7 @@ class ScannerTest : public ::testing::Test {
   testing::FakeClock clock_;
   const std::unique_ptr<store::Store> store_ = store::OpenStore(":memory:").value();
   Site site_;
-  TicketBook book_{store_->records()};
+  TicketStore book_{store_->records()};
   std::map<std::string, std::int64_t> last_;
   const std::unique_ptr<Scanner> scanner_ = NewScanner("one");
 };
@@ -179,7 +179,7 @@ TEST_F(ScannerTest, ACancelledDiagnosisIsToldOnlyWhereThereIsATicket) {
   Create(kTwo);
   galen::v1::DiagnosisEvent cancelled;
   cancelled.mutable_cancelled();
-  TicketBook::Ticket ticket;
+  TicketStore::Ticket ticket;
   ticket.value.set_target("t");
   ticket.value.set_diagnosis(kTwo);
   ticket.value.set_id("1");

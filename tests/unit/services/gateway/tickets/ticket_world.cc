@@ -260,24 +260,24 @@ World::World(Target one) : system(one.system.id, clock) {
 void World::Restart() {
   ++incarnation;
   records = std::make_unique<DyingRecords>(store->records());
-  courier = std::make_unique<Courier>(
+  worker = std::make_unique<DeliveryWorker>(
       site.targets.front(), "https://galen.example",
-      Courier::World{records.get(), &source, &system, &clock, [] { return 0.5; },
-                     absl::StrCat("gateway-", incarnation)});
+      DeliveryWorker::Dependencies{records.get(), &source, &system, &clock, [] { return 0.5; },
+                                   absl::StrCat("gateway-", incarnation)});
 }
 
 void World::Conclude(const std::string& name, std::int64_t sequence) {
   galen::v1::Diagnosis diagnosis = ADiagnosis(name);
   diagnosis.set_last_sequence(sequence);
   source.diagnoses[name] = diagnosis;
-  book.MakeDue("t", name, sequence, clock.Now()).IgnoreError();
+  ticket_store.MakeDue("t", name, sequence, clock.Now()).IgnoreError();
 }
 
-bool World::AllTold() { return book.ListDue("t", "", 1).value().empty(); }
+bool World::AllTold() { return ticket_store.ListDue("t", "", 1).value().empty(); }
 
 void World::RunUntil(absl::Time until) {
   while (clock.Now() < until && !records->dead() && !AllTold()) {
-    const absl::StatusOr<absl::Time> next = courier->WorkOnce();
+    const absl::StatusOr<absl::Time> next = worker->WorkOnce();
     if (!next.ok()) {
       clock.Advance(absl::Seconds(1));
       continue;

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "common/store/store.h"
-#include "services/gateway/tickets/courier.h"
+#include "services/gateway/tickets/delivery_worker.h"
 #include "services/gateway/tickets/scanner.h"
 #include "services/gateway/tickets/site.h"
 #include "services/gateway/tickets/system.h"
@@ -99,7 +99,7 @@ class FakeSource final : public DiagnosisSource {
   std::map<std::string, galen::v1::Diagnosis> diagnoses;
 };
 
-// A gateway's courier, which may be destroyed and followed by another one.
+// A gateway's worker, which may be destroyed and followed by another one.
 struct World {
   explicit World(const std::string& kind) : World(TargetOf(kind)) {}
   explicit World(Target one);
@@ -116,9 +116,9 @@ struct World {
   Site site;
   FakeTicketSystem system;
   FakeSource source;
-  TicketBook book{store->records()};
+  TicketStore ticket_store{store->records()};
   std::unique_ptr<DyingRecords> records;
-  std::unique_ptr<Courier> courier;
+  std::unique_ptr<DeliveryWorker> worker;
   int incarnation = 0;
 };
 

@@ -66,7 +66,7 @@ TEST(EndpointsTest, SaysFileAndLineOfWhatIsWrong) {
   const std::string begin =
       "endpoints:\n  - endpoint: a\n    sender: alertmanager\n    tenant: acme\n";
   const std::vector<std::pair<std::string, std::string>> wrong = {
-      {"", "hooks.yaml: error: a file of endpoints"},
+      {"", "hooks.yaml:1: error: a file of endpoints"},
       {"endpoints: []\n", "there is no endpoint"},
       {begin, "has no secret: anybody could send"},
       {begin + "    secrets: [nowhere]\n",

@@ -11,7 +11,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "services/gateway/webhooks/reading.h"
+#include "services/gateway/webhooks/payload_parser.h"
 #include "services/gateway/webhooks/signature.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/unit/services/gateway/webhooks/senders.h"
@@ -192,7 +192,7 @@ TEST_F(Payloads, InboundBodiesAreRead) {
     if (file == "github.webhook.issues.opened.json")
       request.headers.Add("X-GitHub-Event", "issues");
     if (wanted.sender == "standard-webhooks") request.headers.Add("webhook-id", "msg_1");
-    const auto reading = ReadDelivery(EndpointOf(wanted.sender), request);
+    const auto reading = ParseDelivery(EndpointOf(wanted.sender), request);
     ASSERT_THAT(reading, IsOk()) << file;
     ASSERT_EQ(reading->events.size(), wanted.actions.size()) << file;
     for (std::size_t i = 0; i < wanted.actions.size(); ++i) {
@@ -218,9 +218,9 @@ TEST_F(Payloads, InboundBodiesAreRead) {
 
 TEST_F(Payloads, AResolvedGroupIsTheIncidentThatFired) {
   const Endpoint endpoint = EndpointOf("alertmanager");
-  const auto fired = ReadDelivery(endpoint, Post(ReadPayload("alertmanager.webhook.firing.json")));
+  const auto fired = ParseDelivery(endpoint, Post(ReadPayload("alertmanager.webhook.firing.json")));
   const auto resolved =
-      ReadDelivery(endpoint, Post(ReadPayload("alertmanager.webhook.resolved.json")));
+      ParseDelivery(endpoint, Post(ReadPayload("alertmanager.webhook.resolved.json")));
   ASSERT_THAT(fired, IsOk());
   ASSERT_THAT(resolved, IsOk());
   EXPECT_EQ(fired->events[0].incident(), resolved->events[0].incident());

@@ -12,7 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/store/store.h"
-#include "services/gateway/webhooks/reading.h"
+#include "services/gateway/webhooks/payload_parser.h"
 #include "tests/testing/fake_clock.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/unit/services/gateway/webhooks/senders.h"
@@ -45,7 +45,7 @@ class PollerTest : public ::testing::Test {
   PollerTest() {
     endpoint_.poll = EndpointPoll{endpoint_.sender->poll->settings, "token", "", absl::Hours(1)};
     endpoint_.poll->settings["repository"] = "acme/llm";
-    EXPECT_THAT(ledger_.Open(), IsOk());
+    EXPECT_THAT(webhook_journal_.Open(), IsOk());
   }
   absl::StatusOr<int> Poll() {
     return PollOnce(
@@ -57,14 +57,15 @@ class PollerTest : public ::testing::Test {
           pages_.erase(pages_.begin());
           return page;
         },
-        ledger_, clock_);
+        webhook_journal_, clock_);
   }
 
   absl::StatusOr<std::unique_ptr<store::Store>> store_ = store::OpenStore(":memory:");
   // 2023-11-14T22:13:20Z
   testing::FakeClock clock_;
   Inline executor_;
-  Ledger ledger_{(*store_)->journal(), clock_, executor_, Ledger::Options()};
+  WebhookJournal webhook_journal_{(*store_)->journal(), clock_, executor_,
+                                  WebhookJournal::Options()};
   Endpoint endpoint_ = EndpointOf("github");
   std::vector<std::string> pages_;
   std::vector<std::string> urls_;
@@ -73,7 +74,7 @@ class PollerTest : public ::testing::Test {
 TEST_F(PollerTest, TheFirstLookBeginsNow) {
   EXPECT_EQ(Poll().value(), 0);
   EXPECT_TRUE(urls_.empty());
-  EXPECT_EQ(ledger_.CursorOf("in"), "2023-11-14T22:13:20+00:00");
+  EXPECT_EQ(webhook_journal_.CursorOf("in"), "2023-11-14T22:13:20+00:00");
 }
 
 TEST_F(PollerTest, TakesWhatNeverCameAndGoesOnBehindIt) {
@@ -86,15 +87,16 @@ TEST_F(PollerTest, TakesWhatNeverCameAndGoesOnBehindIt) {
   EXPECT_THAT(urls_,
               ElementsAre("https://api.github.com/repos/acme/llm/issues?state=all&sort=updated&"
                           "direction=asc&since=2023-11-14T22%3A11%3A20Z&per_page=100&page=1"));
-  ASSERT_THAT(ledger_.Waiting(10), SizeIs(1));
-  EXPECT_EQ(ledger_.Waiting(10)[0].request.diagnosis().incident().environment().attributes().at(
-                "ticket.id"),
-            "1");
-  EXPECT_EQ(ledger_.CursorOf("in"), "2023-11-14T22:40:00+00:00");
+  ASSERT_THAT(webhook_journal_.Waiting(10), SizeIs(1));
+  EXPECT_EQ(
+      webhook_journal_.Waiting(10)[0].request.diagnosis().incident().environment().attributes().at(
+          "ticket.id"),
+      "1");
+  EXPECT_EQ(webhook_journal_.CursorOf("in"), "2023-11-14T22:40:00+00:00");
   // The same once more, as the overlap brings it.
   pages_ = {absl::StrCat("[", Issue(1, "2023-11-14T22:20:00Z"), "]")};
   EXPECT_EQ(Poll().value(), 1);
-  EXPECT_THAT(ledger_.Waiting(10), SizeIs(1));
+  EXPECT_THAT(webhook_journal_.Waiting(10), SizeIs(1));
   EXPECT_THAT(urls_[1], HasSubstr("since=2023-11-14T22%3A38%3A00Z"));
 }
 
@@ -102,14 +104,14 @@ TEST_F(PollerTest, AnIncidentThatWasDeliveredIsOneWithWhatALookFinds) {
   http::Request request =
       Post(absl::StrCat(R"({"action":"labeled","issue":)", Issue(1, "2023-11-14T22:19:00Z"), "}"));
   request.headers.Add("X-GitHub-Event", "issues");
-  auto reading = ReadDelivery(endpoint_, request);
+  auto reading = ParseDelivery(endpoint_, request);
   ASSERT_THAT(reading, IsOk());
-  ledger_.Take("in", std::move(reading->events),
-               [](const absl::StatusOr<std::vector<Outcome>>&) {});
+  webhook_journal_.Take("in", std::move(reading->events),
+                        [](const absl::StatusOr<std::vector<Outcome>>&) {});
   ASSERT_THAT(Poll(), IsOk());
   pages_ = {absl::StrCat("[", Issue(1, "2023-11-14T22:20:00Z"), "]")};
   ASSERT_THAT(Poll(), IsOk());
-  EXPECT_THAT(ledger_.Waiting(10), SizeIs(1));
+  EXPECT_THAT(webhook_journal_.Waiting(10), SizeIs(1));
 }
 
 TEST_F(PollerTest, ReadsPageAfterPageAndKeepsWhatItHasWhenOneFails) {
@@ -123,8 +125,8 @@ TEST_F(PollerTest, ReadsPageAfterPageAndKeepsWhatItHasWhenOneFails) {
   EXPECT_THAT(Poll(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("away")));
   EXPECT_THAT(urls_, SizeIs(2));
   EXPECT_THAT(urls_[1], HasSubstr("page=2"));
-  EXPECT_EQ(ledger_.waiting(), 100U);
-  EXPECT_EQ(ledger_.CursorOf("in"), "2023-11-14T22:20:00+00:00");
+  EXPECT_EQ(webhook_journal_.waiting(), 100U);
+  EXPECT_EQ(webhook_journal_.CursorOf("in"), "2023-11-14T22:20:00+00:00");
 }
 
 TEST_F(PollerTest, WhatIsNoListOrLiesAheadMovesNothing) {
@@ -133,13 +135,13 @@ TEST_F(PollerTest, WhatIsNoListOrLiesAheadMovesNothing) {
   EXPECT_THAT(Poll(), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no JSON")));
   pages_ = {absl::StrCat("[7,null,", Issue(1, "2150-01-01T00:00:00Z"), "]")};
   EXPECT_EQ(Poll().value(), 3);
-  EXPECT_EQ(ledger_.CursorOf("in"), "2023-11-14T22:13:20+00:00");
+  EXPECT_EQ(webhook_journal_.CursorOf("in"), "2023-11-14T22:13:20+00:00");
 }
 
 TEST_F(PollerTest, LooksAtEveryEndpointByItself) {
   Site site;
   site.endpoints.emplace("in", endpoint_);
-  HookNumbers numbers;
+  WebhookCounters counters;
   Mutex mu;
   std::condition_variable changed;
   int made = 0;
@@ -152,8 +154,8 @@ TEST_F(PollerTest, LooksAtEveryEndpointByItself) {
           ++made;
           return [](const std::string&) { return std::string("[]"); };
         },
-        ledger_, clock_, numbers, [](const std::string&) {});
-    while (numbers.polls()[{"in", "ok"}] == 0) std::this_thread::yield();
+        webhook_journal_, clock_, counters, [](const std::string&) {});
+    while (counters.polls()[{"in", "ok"}] == 0) std::this_thread::yield();
   }
   EXPECT_EQ(made, 1);
 }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "services/gateway/webhooks/reading.h"
+#include "services/gateway/webhooks/payload_parser.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/unit/services/gateway/webhooks/senders.h"
 
@@ -35,7 +35,7 @@ TEST(SenderTest, ANewSenderIsAFile) {
   Endpoint endpoint = EndpointOf("alertmanager");
   endpoint.sender = &*sender;
   const auto reading =
-      ReadDelivery(endpoint, Post(R"({"id": 7, "state": "bad", "what": "Xid 79", "host": "n1"})"));
+      ParseDelivery(endpoint, Post(R"({"id": 7, "state": "bad", "what": "Xid 79", "host": "n1"})"));
   ASSERT_TRUE(reading.ok());
   EXPECT_THAT(reading->events.at(0).request().diagnosis().incident().description(),
               HasSubstr("Xid 79 on n1"));

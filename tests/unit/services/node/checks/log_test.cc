@@ -3,7 +3,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "common/triage/process_end.h"
+#include "common/log_analysis/triage/process_end.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "services/node/checks/log/job_data.h"
@@ -170,7 +170,7 @@ TEST(Triage, OnlyABarrierThatWaitedJustItsTimeoutIsEqual) {
   EXPECT_EQ(ValueOf(*CheckTriage(Context(other)), "timeout_equals_configured"), "false");
 }
 
-TEST(Triage, ALogWithoutEndIsCutIntoLinesOfBoundedLength) {
+TEST(Triage, ALogWithoutEndIsTruncatedIntoLinesOfBoundedLength) {
   EXPECT_EQ(SignatureOf(std::string(std::size_t{3} << 20, 'x') + "\nValueError: late\n"),
             "python_exception");
 }

@@ -1,5 +1,5 @@
 // Claims about how launchers tell the end of a process.
-#include "common/triage/process_end.h"
+#include "common/log_analysis/triage/process_end.h"
 
 #include "gtest/gtest.h"
 

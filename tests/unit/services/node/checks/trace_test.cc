@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/collectives/flight_record.h"
-#include "common/collectives/pickle.h"
 #include "common/host/live_host.h"
+#include "common/profile/hangs/flight_record.h"
+#include "common/profile/hangs/pickle.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "services/node/checks/log/checkpoint.h"
@@ -25,11 +25,11 @@
 namespace galen::node {
 namespace trace_test {
 
-using collectives::JudgeTraces;
-using collectives::ParseFlightRecord;
-using collectives::Pickle;
-using collectives::TraceVerdict;
 using ::galen::testing::FakeHost;
+using hangs::JudgeTraces;
+using hangs::ParseFlightRecord;
+using hangs::Pickle;
+using hangs::TraceVerdict;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::UnorderedElementsAre;

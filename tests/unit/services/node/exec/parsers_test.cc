@@ -319,7 +319,7 @@ TEST(GpuBurn, ATemperatureThatIsNotToldIsNone) {
   EXPECT_EQ(ValueOf(result, "temperature_c", "gpu:1"), "41");
 }
 
-TEST(GpuBurn, AListThatIsCutTellsOfNoGpu) {
+TEST(GpuBurn, AListThatIsTruncatedTellsOfNoGpu) {
   const CheckResult result =
       ResultOf("exec.gpu_burn",
                "50.0%  proc'd: 10 (900 Gflop/s) - 12 (910 Gflop/s)   errors: 25 - 3  temps: 40 C \n"

@@ -12,7 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "common/actions/proposals.h"
+#include "common/remediation/proposals.h"
 #include "common/security/warrants/signer.h"
 #include "tests/testing/fake_clock.h"
 #include "tests/testing/security/certificates.h"
@@ -21,12 +21,12 @@
 namespace galen::node {
 namespace {
 
-using actions::Argv;
-using actions::RunAction;
 using galen::testing::CredentialsOf;
 using galen::testing::IsOk;
 using galen::testing::IssueFor;
 using galen::testing::StatusIs;
+using remediation::Argv;
+using remediation::RunAction;
 using security::Role;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -62,11 +62,11 @@ class RepairerTest : public ::testing::Test {
   // As after a restart of the executor: only the directory is left.
   void Restart() {
     repairer_.reset();
-    ledger_ = WarrantLedger::Open(directory_).value();
+    used_warrants_ = UsedWarrants::Open(directory_).value();
     repairer_ =
         Repairer::Make(
             {.node = "n1", .allowed = {"node.x"}, .tell = nullptr, .look_time = look_time_},
-            {known_}, verifier_, *ledger_,
+            {known_}, verifier_, *used_warrants_,
             [this](const Argv& argv, const host::ProcessLimits&) { return Ran(argv); }, clock_)
             .value();
   }
@@ -88,10 +88,10 @@ class RepairerTest : public ::testing::Test {
     action.set_label("GPU.PCIE");
     action.set_run(known_.name);
     action.mutable_target()->set_node("n1");
-    const actions::Filled filled = actions::Fill(known_, action.target()).value();
+    const remediation::Filled filled = remediation::Fill(known_, action.target()).value();
     action.set_text(filled.text);
-    for (const std::string& line : actions::PlanOf(known_, filled)) action.add_plan(line);
-    action.set_content_hash(actions::ContentHash(action));
+    for (const std::string& line : remediation::PlanOf(known_, filled)) action.add_plan(line);
+    action.set_content_hash(remediation::ContentHash(action));
     return action;
   }
   security::Warrant WarrantFor(const galen::v1::Action& action) const {
@@ -125,7 +125,7 @@ class RepairerTest : public ::testing::Test {
   const std::string directory_ =
       absl::StrCat(::testing::TempDir(), "/galen-repairs-", getpid(), "-",
                    ::testing::UnitTest::GetInstance()->current_test_info()->name());
-  std::unique_ptr<WarrantLedger> ledger_;
+  std::unique_ptr<UsedWarrants> used_warrants_;
   std::unique_ptr<Repairer> repairer_;
   std::map<std::string, std::string> prints_;
   std::string fails_, missing_;
@@ -293,7 +293,7 @@ TEST_F(RepairerTest, WhatWasApprovedIsWhatIsKnownHereOrNothingIs) {
   const auto refused = [&](auto change, absl::StatusCode code) {
     galen::v1::Action action = Approved();
     change(action);
-    action.set_content_hash(actions::ContentHash(action));
+    action.set_content_hash(remediation::ContentHash(action));
     EXPECT_THAT(repairer_->Repair(Request(action)), StatusIs(code, ::testing::_))
         << action.ShortDebugString();
   };
@@ -433,27 +433,29 @@ TEST_F(RepairerTest, ANoteThatCannotBeReadIsNoLeave) {
 
 TEST_F(RepairerTest, WhatIsAllowedHasToBeKnown) {
   EXPECT_THAT(Repairer::Make({.node = "n1", .allowed = {"node.zap"}, .tell = nullptr}, {known_},
-                             verifier_, *ledger_, nullptr, clock_)
+                             verifier_, *used_warrants_, nullptr, clock_)
                   .status(),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("there are node.x")));
 }
 
-TEST(WarrantLedgerTest, ANonceIsNoPath) {
+TEST(UsedWarrantsTest, ANonceIsNoPath) {
   const std::string directory = absl::StrCat(::testing::TempDir(), "/galen-ledger-", getpid());
-  const auto ledger = WarrantLedger::Open(directory);
-  ASSERT_THAT(ledger, IsOk());
+  const auto used_warrants = UsedWarrants::Open(directory);
+  ASSERT_THAT(used_warrants, IsOk());
   for (const char* nonce : {"", "../x", "a/b", "xyz", "."}) {
-    EXPECT_THAT((*ledger)->Begin(nonce), StatusIs(absl::StatusCode::kInvalidArgument, ::testing::_))
+    EXPECT_THAT((*used_warrants)->Begin(nonce),
+                StatusIs(absl::StatusCode::kInvalidArgument, ::testing::_))
         << nonce;
   }
-  EXPECT_THAT((*ledger)->Begin("00aa"), IsOk());
-  EXPECT_THAT((*ledger)->Begin("00aa"), StatusIs(absl::StatusCode::kAlreadyExists, ::testing::_));
-  (*ledger)->Forget(absl::Now() - absl::Hours(1));
-  EXPECT_TRUE((*ledger)->Find("00aa")->has_value());
-  (*ledger)->Forget(absl::Now() + absl::Hours(1));
-  EXPECT_FALSE((*ledger)->Find("00aa")->has_value());
+  EXPECT_THAT((*used_warrants)->Begin("00aa"), IsOk());
+  EXPECT_THAT((*used_warrants)->Begin("00aa"),
+              StatusIs(absl::StatusCode::kAlreadyExists, ::testing::_));
+  (*used_warrants)->Forget(absl::Now() - absl::Hours(1));
+  EXPECT_TRUE((*used_warrants)->Find("00aa")->has_value());
+  (*used_warrants)->Forget(absl::Now() + absl::Hours(1));
+  EXPECT_FALSE((*used_warrants)->Find("00aa")->has_value());
   std::filesystem::remove_all(directory);
-  EXPECT_THAT(WarrantLedger::Open("/proc/nothing"),
+  EXPECT_THAT(UsedWarrants::Open("/proc/nothing"),
               StatusIs(absl::StatusCode::kInvalidArgument, ::testing::_));
 }
 

@@ -60,7 +60,7 @@ TEST_F(GpuTestRunner, AProgramThatDiesIsTold) {
   EXPECT_THAT(Run("echo cannot load; exit 127").text, HasSubstr("cannot load"));
 }
 
-TEST_F(GpuTestRunner, OutputWithoutEndIsCutOff) {
+TEST_F(GpuTestRunner, OutputWithoutEndIsTruncatedOff) {
   EXPECT_THAT(Run("yes | tr -d '\\n'").text, HasSubstr("more than it should"));
   EXPECT_THAT(Run("while :; do printf '@a\\tb=c\\n'; done").text, HasSubstr("more than it should"));
 }

@@ -90,7 +90,7 @@ TEST(GpuState, KeepsWhatStandsAroundTheXml) {
   EXPECT_EQ(state->remarks, "WARNING: infoROM is corrupted at gpu 0000:1B:00.0");
 }
 
-TEST(GpuState, OutputThatIsCutOffIsRefusedAtEveryByte) {
+TEST(GpuState, OutputThatIsTruncatedOffIsRefusedAtEveryByte) {
   const std::string whole = SmiXml({GpuXml("1B", "<serial>1</serial>")});
   const std::size_t end = whole.find("</nvidia_smi_log>") + 17;
   for (std::size_t size = 0; size < end; ++size) {

@@ -1,0 +1,520 @@
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/text.h"
+#include "common/log_analysis/scan/timestamp.h"
+#include "common/log_analysis/triage/collected.h"
+#include "common/log_analysis/triage/courses.h"
+#include "common/log_analysis/triage/writer.h"
+
+namespace galen::triage {
+namespace {
+
+// A straggler may report one step after a rank has failed.
+constexpr std::int64_t kStepsThatGoOn = 2;
+
+class Assembler {
+ public:
+  Assembler(const Catalogue& catalogue, const TriageOptions& options, Collected collected)
+      : catalogue_(catalogue), options_(options), found_(std::move(collected)) {}
+
+  JobReport Assemble() {
+    ReadScheduler();
+    ReadProgress();
+    ReadContext();
+    ReadEnds();
+    ReadClasses();
+    Decide();
+    ProjectSteps();
+    if (track_ != nullptr) report_.courses = CoursesOf(*track_, report_.context);
+    NoteNumbers();
+    ChoosePrimary();
+    TellUnknown();
+    report_.logs = std::move(found_.logs);
+    return std::move(report_);
+  }
+
+ private:
+  const Collected::Mark* MarkOf(FactKind kind) const {
+    const auto found = found_.marks.find(kind);
+    return found == found_.marks.end() ? nullptr : &found->second;
+  }
+  std::optional<std::int64_t> NumberOf(FactKind kind) const {
+    const auto found = found_.numbers.find(kind);
+    if (found == found_.numbers.end()) return std::nullopt;
+    return found->second.value;
+  }
+  // Steps of its log went on behind it.
+  bool WentOn(const Collected::Mark& mark, std::int64_t least) const {
+    return found_.of_logs[mark.log].steps - mark.steps >= least || IsBefore(mark);
+  }
+
+  // The program came to its end by itself behind it, and no process ended in another way.
+  bool IsFinishedAfter(const Collected::Mark& mark) const {
+    const Collected::Mark* finished = MarkOf(FactKind::kFinished);
+    return finished != nullptr && !bad_exit_ && finished->log == mark.log &&
+           finished->line > mark.line;
+  }
+
+  // Whether it is of an earlier run, which was appended to.
+  bool IsBefore(const Collected::Mark& mark) const {
+    return mark.line < found_.of_logs[mark.log].begun;
+  }
+
+  bool IsGuessed(const StepTrack& track) const {
+    for (std::size_t i = 0; i < found_.tracks.size(); ++i) {
+      if (found_.tracks[i].get() == &track) return found_.guessed[i];
+    }
+    return false;
+  }
+
+  Source SourceOf(const Collected::Mark& mark, absl::string_view writer,
+                  absl::string_view text) const {
+    return {found_.logs[mark.log].name, mark.line, mark.time, std::string(writer),
+            std::string(text)};
+  }
+
+  std::optional<absl::Time> TimeOf(absl::string_view head) const {
+    const auto stamp = log_scan::FindTimeStamp(head);
+    if (!stamp.has_value()) return std::nullopt;
+    log_scan::TimeContext context;
+    context.near = options_.near.has_value() ? options_.near : options_.now;
+    // A log that told a year has told it of all its lines.
+    for (const Collected::OfLog& of_log : found_.of_logs) {
+      if (!of_log.begin.has_value()) continue;
+      context.near = of_log.begin;
+      break;
+    }
+    context.latest = options_.latest.value_or(absl::Now());
+    if (!context.near.has_value()) context.near = report_.progress.begin;
+    return log_scan::Resolve(*stamp, context);
+  }
+
+  void ReadScheduler() {
+    scheduler_ = options_.scheduler;
+    report_.now = options_.now;
+    const Collected::Mark* running = MarkOf(FactKind::kRunning);
+    const Collected::Mark* ended = MarkOf(FactKind::kEnded);
+    if (scheduler_ == SchedulerState::kUnknown && (running != nullptr || ended != nullptr)) {
+      // The later word counts.
+      const auto place = [](const Collected::Mark& mark) { return std::pair(mark.log, mark.line); };
+      const bool is_running =
+          ended == nullptr || (running != nullptr && place(*running) > place(*ended));
+      const FactKind kind = is_running ? FactKind::kRunning : FactKind::kEnded;
+      scheduler_ = is_running ? SchedulerState::kRunning : SchedulerState::kEnded;
+      const Collected::Mark& mark = is_running ? *running : *ended;
+      report_.scheduler_at = SourceOf(mark, "", found_.mark_texts[kind]);
+      // It is of its own time, whatever time it is now.
+      if (is_running && mark.time.has_value()) report_.now = mark.time;
+    }
+    if (scheduler_ != SchedulerState::kUnknown) {
+      report_.scheduler = scheduler_ == SchedulerState::kRunning ? "running" : "ended";
+    }
+  }
+
+  // The format whose steps tell the progress.
+  void ChooseTrack() {
+    for (const bool timed : {true, false}) {
+      for (const auto& track : found_.tracks) {
+        const StepTrack::OfWriter* reference = track->reference();
+        if (track->format().serving || reference == nullptr) continue;
+        if (timed && !reference->steps.timed()) continue;
+        track_ = track.get();
+        reference_ = reference;
+        return;
+      }
+    }
+    for (const auto& track : found_.tracks) {
+      if (track->format().serving && track->reports() > 0) track_ = track.get();
+    }
+  }
+
+  void ReadProgress() {
+    Progress& progress = report_.progress;
+    for (const Collected::OfLog& log : found_.of_logs) {
+      if (log.begin.has_value()) {
+        progress.begin = std::min(progress.begin.value_or(*log.begin), *log.begin);
+      }
+      if (log.end.has_value()) {
+        progress.end = std::max(progress.end.value_or(*log.end), *log.end);
+      }
+    }
+    if (progress.begin.has_value()) progress.wall = *progress.end - *progress.begin;
+    progress.checkpoint_period = NumberOf(FactKind::kCheckpointPeriod);
+    if (MarkOf(FactKind::kRestored) != nullptr) {
+      progress.restored = true;
+      progress.restored_step = NumberOf(FactKind::kRestored);
+    } else if (MarkOf(FactKind::kFreshStart) != nullptr) {
+      progress.restored = false;
+    }
+    progress.total_steps = NumberOf(FactKind::kTotalSteps);
+    ChooseTrack();
+    if (track_ == nullptr) return;
+    progress.framework = track_->format().framework;
+    progress.format = track_->format().name;
+    progress.writers =
+        static_cast<std::int64_t>(track_->writers().size()) + track_->writers_left_out();
+    if (reference_ == nullptr) return;
+    const StepsOfWriter& steps = reference_->steps;
+    progress.first_step = steps.first();
+    progress.last_step = steps.last();
+    progress.reported = steps.reported();
+    progress.runs = steps.runs();
+    if (track_->total() >= 0) progress.total_steps = track_->total();
+    if (progress.total_steps.has_value()) {
+      progress.final_step =
+          track_->format().first_step == 0 ? *progress.total_steps - 1 : *progress.total_steps;
+    }
+    progress.step_seconds = track_->seconds().SteadyMean();
+    progress.timed = steps.timed();
+    progress.sum_seconds = steps.seconds();
+    if (progress.wall.has_value() && progress.timed) {
+      // Where the steps take longer than the times that the logs tell, these do not span them.
+      const absl::Duration rest = *progress.wall - absl::Seconds(progress.sum_seconds);
+      if (rest >= absl::ZeroDuration()) progress.unaccounted = rest;
+    }
+    const StepTrack::Place& place = track_->last_place();
+    step_time_ = TimeOf(place.head);
+    progress.at =
+        Source{found_.logs[place.log].name, place.line, step_time_,
+               ToString(ParseWriter(WriterPrefix(place.head))), CleanText(place.head, 256)};
+  }
+
+  void ReadContext() {
+    const auto text = [&](FactKind kind) -> std::optional<std::string> {
+      const auto found = found_.texts.find(kind);
+      if (found == found_.texts.end()) return std::nullopt;
+      return found->second;
+    };
+    JobContext& context = report_.context;
+    context.job = text(FactKind::kJob);
+    context.node = text(FactKind::kNode);
+    context.partition = text(FactKind::kPartition);
+    context.pod = text(FactKind::kPod);
+    context.name_space = text(FactKind::kNamespace);
+    context.world_size = NumberOf(FactKind::kWorldSize);
+    context.sequence_length = NumberOf(FactKind::kSequenceLength);
+  }
+
+  void ReadEnds() {
+    constexpr int kInterrupt = 2;
+    constexpr int kTerminate = 15;
+    report_.ends_in_all = static_cast<std::int64_t>(found_.exits.size());
+    for (const bool bad : {true, false}) {
+      for (const auto& [rank, end] : found_.exits) {
+        const int signal = end.signal.value_or(0);
+        const bool asked = signal == kInterrupt || signal == kTerminate;
+        const bool is_bad = !asked && (signal != 0 || end.exit_code.value_or(0) != 0);
+        bad_exit_ = bad_exit_ || is_bad;
+        asked_to_stop_ = asked_to_stop_ || asked;
+        if (is_bad != bad || report_.ends.size() >= JobReport::kMostEnds) continue;
+        const int code = signal != 0 ? 128 + signal : end.exit_code.value_or(0);
+        const auto meaning = catalogue_.exits.find(code);
+        report_.ends.push_back(
+            {rank, end, meaning == catalogue_.exits.end() ? "" : meaning->second});
+      }
+    }
+  }
+
+  void ReadClasses() {
+    for (std::size_t i = 0; i < found_.classes.size(); ++i) {
+      const Collected::ClassHit& hit = found_.classes[i];
+      if (hit.count == 0) continue;
+      const FailureClass& of = catalogue_.classes[i];
+      Shown shown = Show(of);
+      shown.signature = hit.signature;
+      shown.first = SourceOf(hit.first, hit.writer, hit.text);
+      shown.count = hit.count;
+      shown.last_line = hit.last.line;
+      shown.writers = static_cast<std::int64_t>(hit.writers.size());
+      shown.survived = WentOn(hit.last, kStepsThatGoOn) || IsFinishedAfter(hit.last);
+      if (of.stage.empty()) {
+        shown.stage = hit.first.steps > 0 ? "training" : "before training";
+      }
+      shown_.push_back({std::move(shown), &of, hit.first});
+    }
+    std::stable_sort(shown_.begin(), shown_.end(), [](const Ranked& a, const Ranked& b) {
+      const auto weight = [](const Ranked& one) {
+        return std::pair(one.shown.survived, static_cast<int>(one.of->relation));
+      };
+      if (weight(a) != weight(b)) return weight(a) < weight(b);
+      if (a.at.time.has_value() && b.at.time.has_value() && *a.at.time != *b.at.time) {
+        return *a.at.time < *b.at.time;
+      }
+      return std::tie(a.at.log, a.at.line) < std::tie(b.at.log, b.at.line);
+    });
+  }
+
+  static Shown Show(const FailureClass& of) {
+    Shown shown;
+    shown.name = of.name;
+    shown.title = of.title;
+    shown.relation = std::string(ToString(of.relation));
+    shown.stage = of.stage;
+    shown.next = of.next;
+    return shown;
+  }
+
+  // From the last step to the end: at least so long nothing was done. By the times of the lines
+  // around it; or by the sum of the steps, where it leaves more than setting up takes.
+  std::optional<absl::Duration> IdleUntil(absl::Time end) const {
+    const Progress& progress = report_.progress;
+    if (reference_ == nullptr) {
+      // Steps were to come. Whether they would have been known is not known without that word.
+      const auto begun = BegunAt();
+      return begun.has_value() ? std::optional(end - *begun) : std::nullopt;
+    }
+    std::optional<absl::Duration> idle;
+    if (const auto done = DoneBy(); done.has_value()) {
+      idle = std::max(absl::ZeroDuration(), end - *done);
+    }
+    if (progress.begin.has_value() && progress.timed) {
+      const absl::Time begin =
+          progress.runs == 1 ? BegunAt().value_or(*progress.begin) : *progress.begin;
+      const absl::Duration left =
+          end - begin - absl::Seconds(progress.sum_seconds) - catalogue_.limits.setup;
+      if (left > idle.value_or(absl::ZeroDuration())) idle = left;
+    }
+    return idle;
+  }
+
+  // When the log says that training begins.
+  std::optional<absl::Time> BegunAt() const {
+    const Collected::Mark* begins = MarkOf(FactKind::kTrainingBegins);
+    return begins == nullptr ? std::nullopt : begins->time;
+  }
+
+  // The last step was done by then.
+  std::optional<absl::Time> DoneBy() const {
+    if (reference_ == nullptr) return std::nullopt;
+    if (step_time_.has_value()) return step_time_;
+    return found_.of_logs[track_->last_place().log].after_step;
+  }
+
+  void Decide() {
+    Evidence& evidence = evidence_;
+    Progress& progress = report_.progress;
+    if (const auto code = NumberOf(FactKind::kSummary); code.has_value()) {
+      evidence.summary_code = static_cast<int>(std::min<std::int64_t>(*code, 255));
+    }
+    const auto holds = [&](FactKind kind) {
+      const Collected::Mark* mark = MarkOf(kind);
+      return mark != nullptr && !WentOn(*mark, 1);
+    };
+    evidence.finished = holds(FactKind::kFinished);
+    evidence.planned_end = holds(FactKind::kPlannedEnd);
+    for (const Ranked& ranked : shown_) {
+      if (ranked.shown.survived || ranked.of->ends == Ends::kNothing) continue;
+      evidence.ended_by = ranked.of->ends;
+      break;
+    }
+    evidence.bad_exit = bad_exit_;
+    evidence.asked_to_stop = asked_to_stop_;
+    if (progress.last_step.has_value()) evidence.last_step = *progress.last_step;
+    const bool guessed = track_ != nullptr && IsGuessed(*track_);
+    if (progress.last_step.has_value() && progress.final_step.has_value() && !guessed) {
+      evidence.all_steps = *progress.last_step >= *progress.final_step;
+    }
+    evidence.scheduler = scheduler_;
+    evidence.now = report_.now;
+    evidence.progress = reference_ != nullptr ? DoneBy() : BegunAt();
+    evidence.step_seconds = progress.step_seconds;
+    if (progress.end.has_value()) evidence.idle_before_end = IdleUntil(*progress.end);
+    report_.decision = triage::Decide(evidence, catalogue_.limits);
+    const bool open = scheduler_ == SchedulerState::kRunning && report_.now.has_value();
+    if (open && evidence.progress.has_value()) {
+      progress.idle = *report_.now - *evidence.progress;
+    } else {
+      progress.idle = evidence.idle_before_end;
+    }
+  }
+
+  void ProjectSteps() {
+    Progress& progress = report_.progress;
+    if (!progress.last_step.has_value()) return;
+    const std::int64_t last = *progress.last_step;
+    const std::int64_t left = progress.final_step.has_value()
+                                  ? std::max<std::int64_t>(0, *progress.final_step - last)
+                                  : 0;
+    if (progress.step_seconds.has_value() && *progress.step_seconds > 0) {
+      const absl::Duration of_step = absl::Seconds(*progress.step_seconds);
+      if (progress.final_step.has_value()) {
+        progress.remaining = of_step * static_cast<double>(left);
+      }
+      const Status status = report_.decision.status;
+      const bool open = status == Status::kRunning || status == Status::kHanging;
+      const std::optional<absl::Time> until = open ? report_.now : progress.end;
+      if (const auto done = DoneBy();
+          done.has_value() && until.has_value() && *until > *done && status != Status::kCompleted) {
+        const double steps = absl::ToDoubleSeconds(*until - *done) / *progress.step_seconds;
+        if (steps < static_cast<double>(kMostSteps)) {
+          progress.expected_step = last + static_cast<std::int64_t>(steps);
+          if (progress.final_step.has_value()) {
+            progress.expected_step = std::min(*progress.expected_step, *progress.final_step);
+          }
+        }
+      }
+    }
+    const auto saved = NumberOf(FactKind::kCheckpointSaved);
+    if (saved.has_value()) {
+      progress.saved_step = *saved;
+    } else if (const auto period = progress.checkpoint_period; period.value_or(0) > 0) {
+      if (last >= *period) {
+        progress.saved_step = last - last % *period;
+        progress.saved_by_period = true;
+      } else if (progress.restored_step.has_value()) {
+        progress.saved_step = progress.restored_step;
+        progress.saved_by_period = true;
+      } else if (progress.restored == false) {
+        progress.lost_steps = last - std::max<std::int64_t>(0, track_->format().first_step) + 1;
+      }
+    }
+    if (progress.saved_step.has_value()) {
+      progress.lost_steps = std::max<std::int64_t>(0, last - *progress.saved_step);
+    }
+  }
+
+  // The classes that numbers show.
+  void NoteNumbers() {
+    if (track_ == nullptr) return;
+    for (const Series* rate :
+         {&track_->tokens_per_gpu(), &track_->tokens(), &track_->samples(), &track_->tflops()}) {
+      const auto change = rate->Change();
+      if (!change.has_value() || track_->format().serving) continue;
+      if (*change * 100 < -catalogue_.limits.rate_drop_percent) AddNote(kRateDrop, *change);
+      return;
+    }
+    const auto change = track_->seconds().Change();
+    if (change.has_value() && *change > -1) {
+      const double rate = 1 / (1 + *change) - 1;
+      if (rate * 100 < -catalogue_.limits.rate_drop_percent) AddNote(kRateDrop, rate);
+    }
+  }
+
+  void AddNote(absl::string_view name, double change) {
+    const FailureClass* of = catalogue_.FindClass(name);
+    if (of == nullptr) return;
+    Shown shown = Show(*of);
+    shown.stage = "training";
+    shown.count = 1;
+    shown.first.text = absl::StrCat(std::llround(change * 100),
+                                    " %: the last ten steps against the ten after the first five");
+    notes_.push_back(std::move(shown));
+  }
+
+  void ChoosePrimary() {
+    std::vector<Shown> all;
+    for (Ranked& ranked : shown_) {
+      const bool may = !ranked.shown.survived && ranked.of->relation != Relation::kNote;
+      if (may && !report_.primary.has_value()) {
+        primary_relation_ = ranked.of->relation;
+        report_.primary = std::move(ranked.shown);
+      } else {
+        all.push_back(std::move(ranked.shown));
+      }
+    }
+    const Status status = report_.decision.status;
+    // A kill of what had stopped before is how it ended, not why.
+    const bool only_killed = !report_.primary.has_value() ||
+                             primary_relation_ == Relation::kMechanism ||
+                             primary_relation_ == Relation::kConsequence;
+    if (report_.decision.stalled && only_killed) {
+      if (const FailureClass* hang = catalogue_.FindClass(kHang); hang != nullptr) {
+        if (report_.primary.has_value()) all.insert(all.begin(), *std::move(report_.primary));
+        Shown shown = Show(*hang);
+        shown.count = 1;
+        if (report_.progress.at.has_value()) shown.first = *report_.progress.at;
+        shown.stage = report_.progress.last_step.has_value() ? "training" : "before training";
+        report_.primary = std::move(shown);
+      }
+    }
+    const bool well = status == Status::kCompleted || status == Status::kRunning;
+    if (well && report_.primary.has_value()) {
+      all.insert(all.begin(), *std::move(report_.primary));
+      report_.primary.reset();
+    }
+    if (track_ != nullptr && track_->bad_loss().has_value()) {
+      if (const FailureClass* of = catalogue_.FindClass(kLossNotFinite); of != nullptr) {
+        const StepTrack::BadLoss& bad = *track_->bad_loss();
+        Shown shown = Show(*of);
+        shown.stage = "training";
+        shown.count = bad.count;
+        shown.first = Source{found_.logs[bad.place.log].name, bad.place.line,
+                             TimeOf(bad.place.head), ToString(ParseWriter(bad.prefix)), bad.text};
+        notes_.push_back(std::move(shown));
+      }
+    }
+    for (Shown& note : notes_) all.push_back(std::move(note));
+    report_.others = std::move(all);
+    if (report_.primary.has_value()) {
+      report_.stage = report_.primary->stage;
+      report_.next = report_.primary->next;
+    } else if (report_.progress.last_step.has_value()) {
+      report_.stage = status == Status::kCompleted ? "after training" : "training";
+    }
+  }
+
+  void TellUnknown() {
+    const auto tell = [&](std::string text) { report_.unknown.push_back(std::move(text)); };
+    const Status status = report_.decision.status;
+    const Progress& progress = report_.progress;
+    if (status == Status::kUnknown && scheduler_ == SchedulerState::kUnknown) {
+      tell(
+          "whether the job still runs: --scheduler-state, from squeue and sacct or kubectl get "
+          "pod");
+    }
+    if (status == Status::kUnknown || status == Status::kUnknownDeath) {
+      tell(
+          "how it ended: the end of this log, the logs of the other ranks, the kernel log of its "
+          "nodes, sacct or kubectl describe pod");
+    }
+    if (track_ == nullptr) {
+      tell(
+          "how far it came: no line reports a step in a form that knowledge/triage/formats.yaml "
+          "has");
+    } else if (reference_ != nullptr) {
+      if (!progress.total_steps.has_value()) tell("how many steps were asked for");
+      if (!progress.timed) tell("how long a step takes");
+      if (!progress.saved_step.has_value() && !progress.checkpoint_period.has_value()) {
+        tell("which step the last checkpoint is of");
+      }
+    }
+    if (!progress.begin.has_value()) {
+      tell("any time of day: wall time, and how long steps stay away");
+    } else if (reference_ != nullptr && !DoneBy().has_value()) {
+      tell("when the last step was done");
+    }
+  }
+
+  struct Ranked {
+    Shown shown;
+    const FailureClass* of = nullptr;
+    Collected::Mark at;
+  };
+
+  const Catalogue& catalogue_;
+  const TriageOptions& options_;
+  Collected found_;
+  JobReport report_;
+  SchedulerState scheduler_ = SchedulerState::kUnknown;
+  const StepTrack* track_ = nullptr;
+  const StepTrack::OfWriter* reference_ = nullptr;
+  std::optional<absl::Time> step_time_;
+  Evidence evidence_;
+  bool bad_exit_ = false;
+  bool asked_to_stop_ = false;
+  std::vector<Ranked> shown_;  // the weightiest first
+  std::vector<Shown> notes_;
+  Relation primary_relation_ = Relation::kCause;
+};
+
+}  // namespace
+
+JobReport Assemble(const Catalogue& catalogue, const TriageOptions& options, Collected collected) {
+  return Assembler(catalogue, options, std::move(collected)).Assemble();
+}
+
+}  // namespace galen::triage

@@ -1,0 +1,15 @@
+#ifndef COMMON_SERVICE_FLAGS_SECURITY_FLAGS_H_
+#define COMMON_SERVICE_FLAGS_SECURITY_FLAGS_H_
+
+#include "common/rpc/security.h"
+#include "common/security/role.h"
+
+namespace galen::rpc {
+
+// What a program of this role was told with --certs, --tls_cert, --tls_key, --tls_ca and
+// --audit_log. Who links this has these flags.
+SecurityOptions SecurityFromFlags(security::Role role);
+
+}  // namespace galen::rpc
+
+#endif  // COMMON_SERVICE_FLAGS_SECURITY_FLAGS_H_

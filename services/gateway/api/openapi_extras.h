@@ -1,0 +1,18 @@
+#ifndef SERVICES_GATEWAY_API_OPENAPI_EXTRAS_H_
+#define SERVICES_GATEWAY_API_OPENAPI_EXTRAS_H_
+
+#include <nlohmann/json.hpp>
+
+namespace galen::gateway {
+
+// What the gateway answers beside the methods of the protos, in the form of OpenAPI's `paths` and
+// `components.schemas`. `uploads`: whether it takes any. Pure.
+struct OpenApiExtras {
+  nlohmann::ordered_json paths;
+  nlohmann::ordered_json schemas;
+};
+OpenApiExtras DescribeOpenApiExtras(bool uploads);
+
+}  // namespace galen::gateway
+
+#endif  // SERVICES_GATEWAY_API_OPENAPI_EXTRAS_H_

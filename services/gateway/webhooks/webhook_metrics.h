@@ -1,0 +1,17 @@
+#ifndef SERVICES_GATEWAY_WEBHOOKS_WEBHOOK_METRICS_H_
+#define SERVICES_GATEWAY_WEBHOOKS_WEBHOOK_METRICS_H_
+
+#include <memory>
+
+#include "prometheus/collectable.h"
+#include "services/gateway/webhooks/webhooks.h"
+
+namespace galen::gateway::webhooks {
+
+// What is counted of webhooks, under the names of common/observability/metrics/catalogue.h.
+// `webhooks` must outlive every look.
+std::shared_ptr<const prometheus::Collectable> NumbersOf(const Webhooks& webhooks);
+
+}  // namespace galen::gateway::webhooks
+
+#endif  // SERVICES_GATEWAY_WEBHOOKS_WEBHOOK_METRICS_H_
