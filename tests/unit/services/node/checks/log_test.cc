@@ -97,8 +97,8 @@ TEST(Triage, WhatTheProgramSurvivedIsNoFailure) {
       "(gai error: -2 - Name or service not known).\n";
   const std::string done = "2026-05-01T14:07:12Z INFO     training finished\n";
   EXPECT_EQ(SignatureOf(error), "name_resolution");
-  EXPECT_EQ(SignatureOf(error + done), "none");
-  EXPECT_EQ(SignatureOf(error + "INFO: `Trainer.fit` stopped: `max_steps=100` reached.\n"), "none");
+  EXPECT_EQ(SignatureOf(error + done), "");
+  EXPECT_EQ(SignatureOf(error + "INFO: `Trainer.fit` stopped: `max_steps=100` reached.\n"), "");
   EXPECT_EQ(SignatureOf(done + error), "name_resolution");
   EXPECT_EQ(SignatureOf(error + "training finished with errors\n"), "name_resolution");
   // It ended a process, which was started again.
