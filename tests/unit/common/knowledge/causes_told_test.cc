@@ -9,21 +9,11 @@
 
 #include "common/knowledge/load.h"
 #include "common/knowledge/rules.h"
+#include "shipped.h"
 #include "tests/testing/status_matchers.h"
 
 namespace galen::knowledge {
 namespace {
-
-using ::galen::testing::IsOk;
-
-const Knowledge& Shipped() {
-  static const std::shared_ptr<const Knowledge>* const kKnowledge = [] {
-    auto loaded = Load({GALEN_SOURCE_DIR "/knowledge"}, {});
-    EXPECT_THAT(loaded, IsOk());
-    return new std::shared_ptr<const Knowledge>(*std::move(loaded));
-  }();
-  return **kKnowledge;
-}
 
 struct Line {
   std::string text;

@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "common/knowledge/load.h"
 #include "knowledge_files.h"
+#include "shipped.h"
 #include "tests/testing/status_matchers.h"
 
 namespace galen::knowledge {
@@ -22,15 +23,6 @@ using ::testing::IsEmpty;
 const std::string& Directory() {
   static const std::string* const kDirectory = new std::string(GALEN_SOURCE_DIR "/knowledge");
   return *kDirectory;
-}
-
-const Knowledge& Shipped() {
-  static const std::shared_ptr<const Knowledge>* const kKnowledge = [] {
-    auto loaded = Load({Directory()}, {});
-    EXPECT_THAT(loaded, IsOk());
-    return new std::shared_ptr<const Knowledge>(*std::move(loaded));
-  }();
-  return **kKnowledge;
 }
 
 TEST(ShippedKnowledge, LintsWithoutErrorOrWarning) {
