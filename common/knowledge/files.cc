@@ -84,8 +84,7 @@ absl::StatusOr<std::vector<SourceFile>> ReadFiles(absl::Span<const std::string> 
       // One byte more than allowed tells a file that is too large from one that just fits.
       std::error_code ignored;
       const std::uintmax_t size = fs::file_size(directory / name, ignored);
-      std::string content(
-          ignored || size > kMaxYamlBytes ? kMaxYamlBytes + 1 : size + 1, '\0');
+      std::string content(ignored || size > kMaxYamlBytes ? kMaxYamlBytes + 1 : size + 1, '\0');
       in.read(content.data(), static_cast<std::streamsize>(content.size()));
       if (in.bad() || !in.is_open()) {
         Add(problems, directories.size() > 1 ? (directory / name).generic_string() : shown,

@@ -22,7 +22,7 @@ OWNERS = {
     "hnswlib/": [r"^common/incident_history/graph\.cc$"],
     "xapian": [r"^bench/retrieval/"],
     "hs/": [r"^common/log_analysis/scan/", r"^tests/unit/common/knowledge/"],
-    "yaml-cpp/": [r"^common/host/"],
+    "yaml-cpp/": [r"^common/yaml/"],
     "archive": [r"^common/(host|log_analysis/scan)/", r"^tests/unit/common/"],
     "infiniband/": [r"^services/node/checks/rdma/verbs/", r"^tests/unit/services/node/checks/rdma/"],
     "prometheus/": [r"^common/observability/metrics/", r"_metrics\.(h|cc)$", r"^tests/unit/common/observability/metrics/"],

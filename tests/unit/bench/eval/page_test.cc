@@ -85,8 +85,7 @@ TEST(Page, LoadsNothingAndRunsNothing) {
   v1::Report report;
   report.add_runs()->set_strategy("tiered");
   // The name space of SVG is a name; nothing is loaded from it.
-  const std::string page =
-      absl::StrReplaceAll(Page(report), {{"http://www.w3.org/2000/svg", ""}});
+  const std::string page = absl::StrReplaceAll(Page(report), {{"http://www.w3.org/2000/svg", ""}});
   for (const char* foreign : {"<script", "http:", "https:", "@import", "url("}) {
     EXPECT_THAT(page, Not(HasSubstr(foreign)));
   }
