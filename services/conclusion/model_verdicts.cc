@@ -25,6 +25,9 @@ constexpr int kMostSuspects = 3;
 constexpr std::size_t kPlacesOfCause = 64;
 // A suspect with less is not worth a headline that says that nothing is broken.
 constexpr double kWorthNaming = 0.3;
+// An open verdict is a suspicion: less than what presumes a cause (0.35, docs/reasoner.md).
+constexpr double kSuspicion = 0.34;
+constexpr absl::string_view kShown = "shown beside the answer";
 
 const Hypothesis* FindJudged(const v1::ConcludeRequest& request, const std::string& label) {
   const auto found = std::find_if(request.hypotheses().begin(), request.hypotheses().end(),
@@ -126,6 +129,24 @@ void TellOnce(const std::string& label, Report& report) {
   }
 }
 
+// Moves the suspects that the model rejects, with citations that stand, to the undecided causes.
+void SetAsideRejected(const std::vector<ModelVerdict*>& standing, Report& report) {
+  std::vector<Cause> kept;
+  for (Cause& suspect : *report.mutable_suspects()) {
+    const auto rejected =
+        std::find_if(standing.begin(), standing.end(), [&](const ModelVerdict* each) {
+          return each->outcome() == ModelVerdict::REJECTED && each->label() == suspect.label();
+        });
+    if (rejected == standing.end()) {
+      kept.push_back(std::move(suspect));
+      continue;
+    }
+    if ((*rejected)->effect() == kShown) (*rejected)->set_effect("taken out of the suspects");
+    *report.add_undecided() = std::move(suspect);
+  }
+  report.mutable_suspects()->Assign(kept.begin(), kept.end());
+}
+
 std::string NameOf(const Cause& cause) {
   return cause.title().empty() ? cause.label() : cause.title();
 }
@@ -152,7 +173,7 @@ void LetModelCount(const knowledge::Knowledge& knowledge, const v1::ConcludeRequ
       verdict.clear_text();
       continue;
     }
-    verdict.set_effect("shown beside the answer");
+    verdict.set_effect(std::string(kShown));
     standing.push_back(&verdict);
   }
   if (standing.empty()) return;
@@ -212,8 +233,19 @@ void LetModelCount(const knowledge::Knowledge& knowledge, const v1::ConcludeRequ
                                            : " rejects it with citations that stand"));
       report.clear_presumed_cause();
     }
+    SetAsideRejected(standing, report);
+    if (report.has_presumed_cause()) return;
+    for (auto each = standing.rbegin(); each != standing.rend(); ++each) {
+      if ((*each)->outcome() != ModelVerdict::OPEN || (*each)->label().empty()) continue;
+      Cause suspicion = CauseOf(knowledge, request, **each);
+      suspicion.set_probability(std::min(suspicion.probability(), kSuspicion));
+      PutFirst(std::move(suspicion), report);
+      TellOnce((*each)->label(), report);
+      (*each)->set_effect("the first suspect, not proven");
+    }
     return;
   }
+  SetAsideRejected(standing, report);
   if (!presumed.empty() && presumed != named.front()->label()) {
     report.add_notes(absl::StrCat("The built-in reasoner would presume \"",
                                   NameOf(report.presumed_cause()),
@@ -256,9 +288,13 @@ std::string HeadlineOfModel(const Report& report) {
   if (report.presumed_cause().judged_by().empty()) {
     for (const ModelVerdict& verdict : report.model_verdicts()) {
       if (report.has_primary_cause() || report.has_presumed_cause() || !verdict.label().empty() ||
-          verdict.outcome() != ModelVerdict::CONFIRMED || !verdict.objection().empty() ||
+          verdict.outcome() == ModelVerdict::REJECTED || !verdict.objection().empty() ||
           verdict.text().empty()) {
         continue;
+      }
+      if (verdict.outcome() == ModelVerdict::OPEN) {
+        return absl::StrCat("No cause is proven; the model ", verdict.model(),
+                            " suspects one that the taxonomy does not have: ", verdict.text());
       }
       return absl::StrCat(
           "No cause confirmed; a cause that the taxonomy does not have, in the words "

@@ -87,6 +87,7 @@ std::vector<TellingLine> Telling::Best() const {
     best.emplace(line.number, std::move(line));
   }
   std::vector<TellingLine> lines;
+  lines.reserve(best.size());
   for (auto& [number, line] : best) lines.push_back(std::move(line));
   return lines;
 }

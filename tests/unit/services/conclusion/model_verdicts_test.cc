@@ -137,6 +137,41 @@ TEST(WhoLeads, NoFaultTakesAPresumptionAwayAndIsTheHeadline) {
   EXPECT_EQ(HeadlineOfModel(confirmed.report), "");
 }
 
+TEST(WhoLeads, ASuspectThatTheModelRejectsIsUndecidedAndNoLongerInTheHeadline) {
+  Judged scene(/*defining=*/false);
+  scene.report.set_outcome(Report::NO_CAUSE_CONFIRMED);
+  scene.report.add_suspects()->set_label(kProven);
+  scene.Says(ModelVerdict::REJECTED, kProven);
+  const Report& report = scene.Counted();
+  EXPECT_EQ(report.suspects_size(), 0);
+  ASSERT_EQ(report.undecided_size(), 1);
+  EXPECT_EQ(report.undecided(0).label(), kProven);
+}
+
+TEST(WhoLeads, AnOpenVerdictIsTheFirstSuspectAndPresumesNothing) {
+  Judged scene(/*defining=*/false);
+  scene.report.set_outcome(Report::NO_CAUSE_CONFIRMED);
+  scene.report.add_suspects()->set_label(kProven);
+  scene.Says(ModelVerdict::OPEN, kOther);
+  const Report& report = scene.Counted();
+  EXPECT_FALSE(report.has_presumed_cause());
+  ASSERT_EQ(report.suspects_size(), 2);
+  EXPECT_EQ(report.suspects(0).label(), kOther);
+  EXPECT_LT(report.suspects(0).probability(), 0.35);
+  Judged presumed(/*defining=*/false);
+  presumed.Presumed();
+  presumed.Says(ModelVerdict::OPEN, kOther);
+  EXPECT_EQ(presumed.Counted().presumed_cause().label(), kProven);
+  EXPECT_EQ(presumed.report.suspects(0).label(), kProven);
+}
+
+TEST(WhoLeads, AnOpenVerdictWithoutALabelIsToldInTheHeadline) {
+  Judged scene(/*defining=*/false);
+  scene.report.set_outcome(Report::NO_CAUSE_CONFIRMED);
+  scene.Says(ModelVerdict::OPEN, "");
+  EXPECT_THAT(HeadlineOfModel(scene.Counted()), HasSubstr("so it is"));
+}
+
 std::vector<std::string> PlacesOf(const galen::v1::Cause& cause) {
   std::vector<std::string> places;
   for (const galen::v1::Device& place : cause.devices()) {
@@ -195,7 +230,9 @@ TEST(WhoLeads, ARejectionTakesAPresumptionAway) {
   scene.Says(ModelVerdict::REJECTED, kProven);
   const Report& report = scene.Counted();
   EXPECT_FALSE(report.has_presumed_cause());
-  EXPECT_EQ(report.suspects(0).label(), kProven);
+  EXPECT_EQ(report.suspects_size(), 0);
+  ASSERT_EQ(report.undecided_size(), 1);
+  EXPECT_EQ(report.undecided(0).label(), kProven);
 }
 
 TEST(WhoLeads, WhatDoesNotStandCountsForNothing) {
