@@ -44,7 +44,8 @@ void Written(absl::string_view raw) {
         absl::StrCat("list:\n  - {a: b, key: ", knowledge::YamlScalar(text), "}\n")}) {
     std::vector<knowledge::Problem> problems;
     const std::optional<knowledge::YamlNode> root = knowledge::ReadYaml(yaml, "w.yaml", problems);
-    if (!root.has_value() || root->items[0].items[0].items[1].scalar != text) __builtin_trap();
+    if (!root.has_value() || root->fields[0].value.items[0].fields[1].value.scalar != text)
+      __builtin_trap();
   }
 }
 
