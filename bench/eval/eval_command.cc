@@ -39,7 +39,7 @@ absl::StatusOr<std::vector<std::string>> ChooseStrategies(const std::vector<std:
   for (const std::string& name : wanted) {
     if (name == "all") return known;
     if (std::find(known.begin(), known.end(), name) == known.end()) {
-      return absl::InvalidArgumentError(absl::StrCat("--strategy ", name, ": there is none; use ",
+      return absl::InvalidArgumentError(absl::StrCat("--strategy ", name, ": is unknown; use ",
                                                      absl::StrJoin(known, ", "), " or all"));
     }
     if (std::find(chosen.begin(), chosen.end(), name) == chosen.end()) chosen.push_back(name);

@@ -344,7 +344,7 @@ class Writer {
     return absl::OkStatus();
   }
 
-  // What the bundle has of the command comes first.
+  // The bundle's own output of the command comes first.
   void PutBehind(const std::string& node, View view, const std::vector<std::string>& argv,
                  host::CommandOutput& output) const {
     const std::string place =

@@ -7,9 +7,9 @@
 
 namespace galen::eval {
 
-// What questions brought, of the cases in which nothing was confirmed before the first one: how
-// many ended in the right cause by each round, and in how many a wrong one was confirmed. A cause
-// counts once it is confirmed. Empty where no customer answered. Pure.
+// Counts the cases in which nothing was confirmed before the first question: how many ended in the
+// right cause by each round, and in how many a wrong one was confirmed. A cause counts once it is
+// confirmed. Empty if no customer answered. Pure.
 v1::DialogueScores ScoreDialogue(const std::vector<v1::Case>& cases,
                                  const std::vector<v1::CaseResult>& results);
 

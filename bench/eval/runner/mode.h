@@ -18,10 +18,10 @@ enum class Mode {
   kWithheld,
   // The true labels are not in the knowledge at all: whatever is confirmed is wrong.
   kOutside,
-  // What decides is not in the bundle, and a simulated customer answers the questions of the
-  // diagnosis with it (simulated_customer.h), for two rounds.
+  // The bundle lacks the decisive evidence. A simulated customer gives it in answers to the
+  // questions of the diagnosis (simulated_customer.h), for two rounds.
   kAnswered,
-  // The same, and as many other questions are asked by chance: what questions are worth.
+  // The same with as many random questions, as a baseline.
   kAnsweredAtRandom,
   // As plain; and what every rule and message asks for is noted down, for base rates.
   kMeasured,

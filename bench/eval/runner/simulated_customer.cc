@@ -33,8 +33,8 @@ std::string Content(const fs::path& path) {
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
-// What a check reads, as knowledge/checks writes it, as an expression: "/sys/class/net/*/mtu",
-// "ethtool -S <netdev>", "ports/{state,rate}".
+// The expression that matches an entry of a check's `reads` in knowledge/checks, such as
+// "/sys/class/net/*/mtu", "ethtool -S <netdev>" or "ports/{state,rate}".
 std::string ExpressionOf(absl::string_view read) {
   std::string expression;
   for (std::size_t i = 0; i < read.size(); ++i) {

@@ -26,7 +26,7 @@ class SimulatedCustomer {
   static absl::StatusOr<std::unique_ptr<SimulatedCustomer>> Withhold(
       const v1::Case& a_case, const host::Bundle& bundle, const knowledge::Knowledge& knowledge);
 
-  // What is reported.
+  // The incident as the customer reports it.
   const galen::v1::Incident& incident() const { return incident_; }
 
   // The answer to these questions, without the name of the diagnosis. `answered`: how many of them

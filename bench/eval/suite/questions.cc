@@ -157,7 +157,7 @@ class Parser {
     QuestionHost host;
     GALEN_ASSIGN_OR_RETURN(host.name, TextOf(node, "name"));
     if (!IsName(host.name))
-      return Wrong(node, "hosts: a name is none", "use letters, digits, '.', '_', '-'");
+      return Wrong(node, "hosts: a name is invalid", "use letters, digits, '.', '_', '-'");
     GALEN_ASSIGN_OR_RETURN(host.expect, TextOf(node, "expect"));
     if (host.expect != "healthy" && host.expect != "faulty" && host.expect != "unknown") {
       return Wrong(node, absl::StrCat("expect: \"", host.expect, "\" is not known"),
@@ -176,7 +176,7 @@ class Parser {
     GALEN_ASSIGN_OR_RETURN(host.absent, Texts(node, "absent", kMostSources));
     for (const std::string& path : host.absent) {
       if (!IsPath(path))
-        return Wrong(node, "absent: a path is none", "write an absolute one without \"..\"");
+        return Wrong(node, "absent: a path is invalid", "write an absolute one without \"..\"");
     }
     if (const YamlNode* files = Find(node, "files"); files != nullptr) {
       if (files->kind != YamlNode::Kind::kMap || files->fields.size() > kMostSources) {
@@ -185,7 +185,7 @@ class Parser {
       }
       for (std::size_t i = 0; i < files->fields.size(); ++i) {
         if (!IsPath(files->fields[i].name)) {
-          return Wrong(files->fields[i].value, "files: a path is none",
+          return Wrong(files->fields[i].value, "files: a path is invalid",
                        "write an absolute one without \"..\"");
         }
         GALEN_ASSIGN_OR_RETURN(host.files[files->fields[i].name],
@@ -201,7 +201,7 @@ class Parser {
         std::vector<std::string> argv =
             absl::StrSplit(commands->fields[i].name, ' ', absl::SkipEmpty());
         if (argv.empty() || commands->fields[i].name.size() > kMostPath) {
-          return Wrong(commands->fields[i].value, "commands: one is none",
+          return Wrong(commands->fields[i].value, "commands: a command is invalid",
                        "write program and arguments");
         }
         GALEN_ASSIGN_OR_RETURN(std::string output, Scalar(commands->fields[i].value, "commands"));
@@ -218,7 +218,7 @@ class Parser {
     question.metric = metric_;
     GALEN_ASSIGN_OR_RETURN(question.id, TextOf(node, "id"));
     if (!IsName(question.id))
-      return Wrong(node, "id: is none", "use letters, digits, '.', '_', '-'");
+      return Wrong(node, "id is invalid", "use letters, digits, '.', '_', '-'");
     GALEN_ASSIGN_OR_RETURN(const std::string split, TextOf(node, "split"));
     if (split != "dev" && split != "test")
       return Wrong(node, absl::StrCat("split: \"", split, "\" is not known"), "write dev or test");

@@ -25,7 +25,7 @@ struct Converted {
   std::string text = {};
   // Absolute path to content, for forms that become files.
   std::map<std::string, std::string> files = {};
-  // Of a table that was sampled over time.
+  // The samples of a table that was recorded over time.
   std::vector<Sample> samples = {};
   // The command whose output `text` is, where the kind is a log that tells facts, too.
   std::vector<std::string> argv = {};

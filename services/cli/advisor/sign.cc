@@ -120,7 +120,7 @@ absl::StatusOr<Signed> SignWorkload(const SignArguments& arguments, std::istream
     if (!advisor::IsComponent(component.name)) {
       return absl::InvalidArgumentError(
           absl::StrCat("--component ", CleanText(component.name, 100),
-                       ": is none of the public components that a stack is told by "
+                       ": is not a public component that identifies a stack "
                        "(docs/advisor.md); leave it out"));
     }
     versions[component.name] = component.value;

@@ -28,9 +28,9 @@ constexpr absl::Duration kReturn = absl::Seconds(1);
 absl::Status CheckRequest(const v1::DryRunRepairRequest& request) {
   if (request.diagnosis().empty() ||
       !absl::StartsWith(request.action().name(), absl::StrCat(request.diagnosis(), "/actions/"))) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("action: ", CleanText(request.action().name(), 300),
-                     ": is none of the diagnosis \"", CleanText(request.diagnosis(), 300), "\""));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "action: ", CleanText(request.action().name(), 300),
+        ": is not an action of the diagnosis \"", CleanText(request.diagnosis(), 300), "\""));
   }
   return absl::OkStatus();
 }

@@ -184,7 +184,9 @@ bool IsOver(const Json& object) { return IsLastState(TextAt(object, {"status", "
 absl::StatusOr<galen::v1::CreateDiagnosisRequest> RequestOf(const Json& object,
                                                             const std::string& tenant) {
   const std::string id = DiagnosisIdOf(object);
-  if (id.empty()) return absl::InvalidArgumentError("metadata.uid: is none of Kubernetes");
+  if (id.empty())
+    return absl::InvalidArgumentError(
+        "metadata.uid is missing or is not one that Kubernetes gives");
   const auto spec = object.find("spec");
   if (spec == object.end() || !spec->is_object()) {
     return absl::InvalidArgumentError("spec: is not there; give a description");

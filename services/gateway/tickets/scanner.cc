@@ -152,7 +152,8 @@ absl::Status Scanner::Look(const std::string& name, const store::Record& record)
   if (is_new) {
     v1::TicketWatch watch;
     if (!watch.ParseFromString(record.value)) {
-      return absl::DataLossError(absl::StrCat("records tickets.watch: ", name, ": is none"));
+      return absl::DataLossError(
+          absl::StrCat("records tickets.watch: ", name, ": the record is corrupt"));
     }
     followed.told = watch.last_sequence();
   }

@@ -200,7 +200,7 @@ absl::StatusOr<TicketSystem> ParseSystem(absl::string_view text, absl::string_vi
       if (std::find(std::begin(kRequests), std::end(kRequests), field.name) ==
           std::end(kRequests)) {
         map.Wrong("requests",
-                  absl::StrCat(field.name, ": is none of find, open, update, comment, resolve"));
+                  absl::StrCat(field.name, ": is not one of find, open, update, comment, resolve"));
         continue;
       }
       system.requests[field.name] = ReadRequest(field.value, file, field.name, known, map);

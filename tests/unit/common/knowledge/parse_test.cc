@@ -254,7 +254,9 @@ TEST(Parse, TurnsHostileFilesIntoProblemsWithFileAndLine) {
   const std::vector<Hostile> files = {
       {"broken", "labels:\n  - {label: A\n", "site.yaml:2: error: a key is not a plain word"},
       {"tab", "labels:\n\t- label: A\n", "site.yaml:2: error: not valid YAML"},
-      {"flow depth", deep, "site.yaml:1: error:"},
+      {"flow depth", deep, "site.yaml:1: error: a key is not a plain word"},
+      {"closed flow depth", "labels: " + deep + std::string(100'000, ']'),
+       "site.yaml:1: error: nested deeper than 64 levels"},
       {"block depth", nested, "error: nested deeper than 64 levels"},
       {"anchor", "labels:\n  - &a {label: A}\n", "site.yaml:2: error: anchors and aliases"},
       {"laughs", "a: &a [x]\nb: &b [*a, *a]\nc: [*b, *b]\n", "error: anchors and aliases"},

@@ -60,7 +60,7 @@ INSTANTIATE_TEST_SUITE_P(
                 absl::StrCat(kHead, "  - {id: a, split: dev, text: x, go_on: \"no\", answer: y}\n"),
                 "is not known"},
         Mistake{"Id", absl::StrCat(kHead, "  - {id: ../a, split: dev, text: x, go_on: \"no\"}\n"),
-                "id: is none"},
+                "id is invalid"},
         Mistake{"Split", absl::StrCat(kHead, "  - {id: a, split: train, text: x, go_on: \"no\"}\n"),
                 "write dev or test"},
         Mistake{"GoOn", absl::StrCat(kHead, "  - {id: a, split: dev, text: x, go_on: maybe}\n"),
@@ -75,17 +75,17 @@ INSTANTIATE_TEST_SUITE_P(
                 absl::StrCat(kB,
                              "  - {id: b, split: dev, text: x, hosts: [{name: h, expect: healthy, "
                              "files: {/proc/../../etc/passwd: x}}]}\n"),
-                "a path is none"},
+                "a path is invalid"},
         Mistake{"PathRelative",
                 absl::StrCat(kB,
                              "  - {id: b, split: dev, text: x, hosts: [{name: h, expect: healthy, "
                              "files: {etc/passwd: x}}]}\n"),
-                "a path is none"},
+                "a path is invalid"},
         Mistake{
             "HostName",
             absl::StrCat(
                 kB, "  - {id: b, split: dev, text: x, hosts: [{name: ../h, expect: healthy}]}\n"),
-            "a name is none"},
+            "a name is invalid"},
         Mistake{"HostTwice",
                 absl::StrCat(kB,
                              "  - {id: b, split: dev, text: x, hosts: [{name: h, expect: healthy}, "

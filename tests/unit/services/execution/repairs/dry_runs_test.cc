@@ -157,8 +157,8 @@ TEST_F(DryRunsTest, AnActionOfAnotherDiagnosisIsRefused) {
                            "tenants/u/diagnoses/d/actions/a"}) {
     v1::DryRunRepairRequest request = Request();
     request.mutable_action()->set_name(name);
-    EXPECT_THAT(Ask(request).status(),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("none of the diagnosis")))
+    EXPECT_THAT(Ask(request).status(), StatusIs(absl::StatusCode::kInvalidArgument,
+                                                HasSubstr("not an action of the diagnosis")))
         << name;
   }
   v1::DryRunRepairRequest request = Request();
