@@ -22,7 +22,7 @@
 #include "common/log_analysis/scan/timestamp.h"
 #include "common/reasoner/llm/lines.h"
 #include "services/summarization/artefacts.h"
-#include "services/summarization/telling.h"
+#include "services/summarization/line_selector.h"
 
 namespace galen::summarization {
 namespace {
@@ -212,18 +212,18 @@ class Library {
       const bool log = each.log != Artefact::Log::kNone;
       if (!log && !IsWorthAll(each)) continue;
       if (texts.size() == kMostTexts || shelf_.OutOfTime()) break;
-      Telling telling(messages[each.name]);
+      LineSelector selector(messages[each.name]);
       shelf_.Each(each, [&](std::int64_t number, absl::string_view line) {
-        telling.Add(number, line);
+        selector.Add(number, line);
         return log || number <= kSmall;
       });
-      if (!log && telling.lines() > kSmall) continue;
+      if (!log && selector.lines() > kSmall) continue;
       const ReadText::Kind kind =
           each.log == Artefact::Log::kJob           ? ReadText::Kind::kJobLog
           : each.log == Artefact::Log::kMachine     ? ReadText::Kind::kMachineLog
           : request_.incident().artefacts().empty() ? ReadText::Kind::kFile
                                                     : ReadText::Kind::kPasted;
-      texts.push_back({kind, std::move(telling)});
+      texts.push_back({kind, std::move(selector)});
       read.push_back(&each);
     }
     const auto before = [&](absl::string_view line) -> std::optional<absl::Duration> {

@@ -206,7 +206,7 @@ absl::Status Scanner::Follow() {
                            records_.List(kWatch, after, kWatchPage));
     for (const store::Record& record : page) {
       after = record.key;
-      const absl::Status looked = Look(record.key, record);
+      absl::Status looked = Look(record.key, record);
       // (ABORTED: another one looks, too; both did the same.)
       if (!looked.ok() && !absl::IsAborted(looked)) return looked;
     }

@@ -1,5 +1,5 @@
-#ifndef SERVICES_SUMMARIZATION_TELLING_H_
-#define SERVICES_SUMMARIZATION_TELLING_H_
+#ifndef SERVICES_SUMMARIZATION_LINE_SELECTOR_H_
+#define SERVICES_SUMMARIZATION_LINE_SELECTOR_H_
 
 #include <cstdint>
 #include <deque>
@@ -23,7 +23,7 @@ enum class Worth {
   kPart,     // of a short text, which is shown whole
 };
 
-struct TellingLine {
+struct SelectedLine {
   std::int64_t number = 0;
   std::string text;
   Worth worth = Worth::kPart;
@@ -31,29 +31,29 @@ struct TellingLine {
 };
 
 // Reads one text line by line, in constant memory, and keeps the lines that tell most.
-class Telling {
+class LineSelector {
  public:
   // As many lines make a short text.
   static constexpr std::int64_t kShort = 60;
 
   // `messages`: numbers of lines that hold a known message.
-  explicit Telling(std::set<std::int64_t> messages) : messages_(std::move(messages)) {}
+  explicit LineSelector(std::set<std::int64_t> messages) : messages_(std::move(messages)) {}
 
   // The next line; `number` grows.
   void Add(std::int64_t number, absl::string_view line);
 
   std::int64_t lines() const { return last_; }
   // All of a short text.
-  std::vector<TellingLine> Whole() const;
+  std::vector<SelectedLine> Whole() const;
   // By number, each line once.
-  std::vector<TellingLine> Best() const;
+  std::vector<SelectedLine> Best() const;
 
  private:
   const std::set<std::int64_t> messages_;
   std::int64_t last_ = 0;
-  std::vector<TellingLine> first_;  // while it may be short
-  std::vector<TellingLine> kept_;   // messages, and what stands beside them
-  std::deque<TellingLine> end_;
+  std::vector<SelectedLine> first_;  // while it may be short
+  std::vector<SelectedLine> kept_;   // messages, and what stands beside them
+  std::deque<SelectedLine> end_;
 };
 
 // A text that was read.
@@ -65,12 +65,12 @@ struct ReadText {
     kFile,        // a file of the job; short
   };
   Kind kind = Kind::kJobLog;
-  Telling telling;
+  LineSelector selector;
 };
 
 struct Chosen {
   std::size_t text = 0;  // place among the texts
-  TellingLine line;
+  SelectedLine line;
   bool older = false;  // much older than the incident
 };
 
@@ -86,4 +86,4 @@ std::vector<Chosen> Choose(const std::vector<ReadText>& texts, std::size_t most_
 
 }  // namespace galen::summarization
 
-#endif  // SERVICES_SUMMARIZATION_TELLING_H_
+#endif  // SERVICES_SUMMARIZATION_LINE_SELECTOR_H_

@@ -1,4 +1,4 @@
-#include "services/summarization/telling.h"
+#include "services/summarization/line_selector.h"
 
 #include <algorithm>
 #include <map>
@@ -27,7 +27,7 @@ struct Candidate {
   int rank = 0;  // 0: the first to be chosen
   std::int64_t order = 0;
   bool older = false;
-  std::vector<TellingLine> lines;
+  std::vector<SelectedLine> lines;
 };
 
 // -1: not worth to be shown.
@@ -59,9 +59,9 @@ bool IsSevere(absl::string_view line) {
 
 }  // namespace
 
-void Telling::Add(std::int64_t number, absl::string_view line) {
+void LineSelector::Add(std::int64_t number, absl::string_view line) {
   last_ = number;
-  TellingLine added{number, std::string(line.substr(0, kMostOfLine)), Worth::kPart, 0};
+  SelectedLine added{number, std::string(line.substr(0, kMostOfLine)), Worth::kPart, 0};
   if (number <= kShort) first_.push_back(added);
   const auto next = messages_.lower_bound(number - kBesideLines);
   const bool near = next != messages_.end() && *next <= number + kBesideLines;
@@ -76,17 +76,17 @@ void Telling::Add(std::int64_t number, absl::string_view line) {
   if (end_.size() > kEndLines) end_.pop_front();
 }
 
-std::vector<TellingLine> Telling::Whole() const { return first_; }
+std::vector<SelectedLine> LineSelector::Whole() const { return first_; }
 
-std::vector<TellingLine> Telling::Best() const {
-  std::map<std::int64_t, TellingLine> best;
-  for (const TellingLine& line : kept_) best.emplace(line.number, line);
+std::vector<SelectedLine> LineSelector::Best() const {
+  std::map<std::int64_t, SelectedLine> best;
+  for (const SelectedLine& line : kept_) best.emplace(line.number, line);
   std::int64_t from_end = static_cast<std::int64_t>(end_.size());
-  for (TellingLine line : end_) {
+  for (SelectedLine line : end_) {
     line.from_end = --from_end;
     best.emplace(line.number, std::move(line));
   }
-  std::vector<TellingLine> lines;
+  std::vector<SelectedLine> lines;
   lines.reserve(best.size());
   for (auto& [number, line] : best) lines.push_back(std::move(line));
   return lines;
@@ -99,17 +99,17 @@ std::vector<Chosen> Choose(const std::vector<ReadText>& texts, std::size_t most_
     return text.kind == Kind::kJobLog || text.kind == Kind::kMachineLog;
   };
   std::int64_t lines = 0;
-  for (const ReadText& text : texts) lines += is_log(text) ? text.telling.lines() : 0;
-  const bool is_short = lines <= Telling::kShort;
+  for (const ReadText& text : texts) lines += is_log(text) ? text.selector.lines() : 0;
+  const bool is_short = lines <= LineSelector::kShort;
   std::vector<Candidate> candidates;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     const bool whole = is_short || !is_log(texts[i]);
     if (!is_log(texts[i])) {
       candidates.push_back(
-          {i, RankOf(texts[i].kind, Worth::kPart), 0, false, texts[i].telling.Whole()});
+          {i, RankOf(texts[i].kind, Worth::kPart), 0, false, texts[i].selector.Whole()});
       continue;
     }
-    for (TellingLine& line : whole ? texts[i].telling.Whole() : texts[i].telling.Best()) {
+    for (SelectedLine& line : whole ? texts[i].selector.Whole() : texts[i].selector.Best()) {
       const int rank = RankOf(texts[i].kind, line.worth);
       if (rank < 0) continue;
       const std::optional<absl::Duration> gap = before(line.text);
@@ -129,7 +129,7 @@ std::vector<Chosen> Choose(const std::vector<ReadText>& texts, std::size_t most_
   std::size_t bytes = 0;
   for (Candidate& candidate : candidates) {
     std::size_t needed = 0;
-    for (const TellingLine& line : candidate.lines) {
+    for (const SelectedLine& line : candidate.lines) {
       needed += std::min(line.text.size(), most_line) + kNumber;
     }
     if (bytes + needed > most_bytes) continue;
@@ -138,7 +138,7 @@ std::vector<Chosen> Choose(const std::vector<ReadText>& texts, std::size_t most_
         candidate.lines.empty() ? absl::string_view() : candidate.lines.front().text));
     if (alone && !said.empty() && !seen.insert(said).second) continue;
     bytes += needed;
-    for (TellingLine& line : candidate.lines) {
+    for (SelectedLine& line : candidate.lines) {
       chosen.push_back({candidate.text, std::move(line), candidate.older});
     }
   }
