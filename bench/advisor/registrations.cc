@@ -129,7 +129,7 @@ class Caller {
     }
   }
 
-  // `rate` 0: as fast as it goes, so many under way.
+  // `rate` 0: as fast as possible, with this many calls under way.
   void Run(int rate, int under_way, double seconds, pid_t server) {
     std::vector<std::int64_t> micros(
         static_cast<std::size_t>((rate > 0 ? rate : 100'000) * seconds) + 1, -1);

@@ -63,7 +63,7 @@ absl::Status Narrow(const std::vector<std::string>& only, Corpus& corpus) {
   return absl::OkStatus();
 }
 
-// A case whose every name is none of a leaf lies outside the taxonomy.
+// A case is outside the taxonomy if none of its names is a leaf.
 void MarkOutside(const knowledge::Knowledge& knowledge, Corpus& corpus) {
   const auto is_leaf = [&](const std::string& label) {
     const auto* found = knowledge.FindLabel(label);
@@ -107,7 +107,7 @@ class Run {
       const RunStore* store, cli::Console& console)
       : arguments_(arguments), corpus_(corpus), runner_(runner), store_(store), console_(console) {}
 
-  // How often each observation is seen beside other causes, in all cases.
+  // The frequency of each observation in cases with other causes.
   absl::StatusOr<BaseRates> Measure() {
     GALEN_ASSIGN_OR_RETURN(const std::vector<v1::CaseResult> results,
                            RunAll(corpus_.cases, "exhaustive", Mode::kMeasured));
@@ -115,13 +115,14 @@ class Run {
     return BaseRates(runner_.knowledge(), corpus_.cases, results);
   }
 
-  // Tells failures as asked. With `rates`, each case is judged by those of the others.
+  // Prints failures if requested. With `rates`, each case is judged with the rates of the other
+  // cases.
   absl::StatusOr<v1::Scores> Score(const std::string& strategy, Mode mode, const BaseRates* rates) {
     std::vector<v1::Case> cases;
     for (const v1::Case& a_case : corpus_.cases) {
       // Nothing can be taken away from a case without a cause.
       if (mode != Mode::kPlain && !HasCause(a_case)) continue;
-      // Somebody who has nothing more than was posted answers no question.
+      // A reporter who has nothing beyond the posted texts answers no question.
       const bool answered = mode == Mode::kAnswered || mode == Mode::kAnsweredAtRandom;
       if (answered && a_case.bundle().empty()) continue;
       v1::Case& judged = cases.emplace_back(Judged(mode, a_case));

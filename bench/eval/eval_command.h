@@ -21,7 +21,7 @@ struct EvalArguments {
   std::int64_t seed = 1;
   std::string out;   // where finished cases are kept; "": nowhere
   std::string html;  // where the page goes; "": nowhere
-  // Modes beside the plain one (runner/mode.h).
+  // Modes in addition to the plain one (runner/mode.h).
   bool hide_labels = false;
   bool withhold_decisive = false;
   bool outside_taxonomy = false;
@@ -30,7 +30,7 @@ struct EvalArguments {
   // Each case is judged by the base rates of the cases of other sources.
   bool leave_one_out = false;
   std::string base_rates;  // where the measured base rates go; "": nowhere
-  // Endpoint of a model beside the built-in reasoner; "": none.
+  // Endpoint of a model in addition to the built-in reasoner; "": none.
   std::string llm;
   std::string llm_cache;
   // Instead: a model that answers with the built-in reasoner's draft, to measure what prompts take.
@@ -46,8 +46,8 @@ struct EvalArguments {
 // Declares the options of `eval`, which are read into `arguments`.
 void DeclareEval(CLI::App& eval, EvalArguments& arguments);
 
-// kOk when every case was diagnosed, whatever came out; kBadInput for a corpus, strategy or case
-// that is not there; kBroken when a case could not be diagnosed.
+// kOk if every case was diagnosed, with any outcome; kBadInput if the corpus, the strategy or a
+// case does not exist; kBroken if a case could not be diagnosed.
 cli::ExitCode RunEval(const EvalArguments& arguments, cli::Console& console);
 
 }  // namespace galen::eval

@@ -25,7 +25,7 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    // CLI11 has codes of its own; ours say whether the caller can mend it.
+    // CLI11 has its own exit codes; ours say whether the caller can fix the error.
     return app.exit(error) == 0 ? galen::cli::kOk : galen::cli::kBadInput;
   }
   galen::cli::Console console{std::cin, std::cout, std::cerr,

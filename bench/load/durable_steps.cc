@@ -1,7 +1,7 @@
 // durable_steps DIRECTORY: flows of twelve steps on an SQLite file in that directory, each step on
-// the disk before the next begins; and the disk's own floor beside it. Reads lines of standard
+// the disk before the next begins; and the disk's own floor for comparison. Reads lines of standard
 // input, "flows N AT_ONCE" or "floor N AT_ONCE", and answers each with the seconds that it took.
-// durable.py beside it compares.
+// durable.py in this directory compares them.
 #include <fcntl.h>
 #include <unistd.h>
 

@@ -14,8 +14,8 @@
 
 namespace galen::load {
 
-// An incident on live nodes whose checks take no time: those of a bundle, made once, are told again
-// and again. Immutable, hence thread-safe.
+// An incident on live nodes whose checks take no time: results of a bundle, recorded once, are
+// replayed. Immutable, hence thread-safe.
 class Recording {
  public:
   // Runs all checks on the nodes of the bundle at `path`. The incident names those nodes, carries

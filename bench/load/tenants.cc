@@ -1,7 +1,7 @@
 // load_bench SERVER BUNDLE TENANT RATE SECONDS WORKERS [watch]: asks for RATE diagnoses of BUNDLE a
-// second, whatever becomes of them (an open loop); RATE 0: as fast as WORKERS can, each waiting for
-// its own. With "watch" each is followed to its end. Prints JSON: how many were made and refused,
-// how many failed, and the seconds of each from when it was due to its end.
+// second, without waiting for their results (an open loop); RATE 0: as fast as WORKERS can, each
+// waiting for its own. With "watch" each is followed to its end. Prints JSON: the numbers created,
+// refused and failed, and the seconds of each from its due time to its end.
 #include <grpcpp/grpcpp.h>
 #include <signal.h>
 #include <sys/prctl.h>

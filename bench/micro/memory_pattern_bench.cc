@@ -1,5 +1,5 @@
-// How fast memory is written and checked, beside memset and memcmp in the same run: one thread
-// each, over memory that no cache holds.
+// The speed of writing and checking memory, compared with memset and memcmp in the same run: one
+// thread each, over memory that no cache holds.
 #include <benchmark/benchmark.h>
 #include <sys/mman.h>
 #include <time.h>

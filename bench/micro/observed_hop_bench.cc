@@ -48,7 +48,7 @@ class Service final : public node::v1::NodeService::CallbackService {
   const bool looks_;
 };
 
-// One side: a server, and a client that keeps so many calls under way.
+// One side: a server, and a client that keeps this many calls under way.
 class Side {
  public:
   Side(bool counted, bool traced) : counted_(counted), traced_(traced), service_(traced) {
@@ -59,7 +59,7 @@ class Side {
     if (counted) builder.experimental().SetInterceptorCreators(ServerObservers());
     server_ = builder.BuildAndStart();
     const std::string address = absl::StrCat("127.0.0.1:", port);
-    // A channel of its own for each side: those to one address would be one connection.
+    // Each side has its own channel: channels to one address would share a connection.
     channel_ = counted ? Connect(address, *security_, {security::Role::kNode}).value()
                        : grpc::CreateChannel(address, grpc::InsecureChannelCredentials());
     stub_ = node::v1::NodeService::NewStub(channel_);

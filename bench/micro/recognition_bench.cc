@@ -1,5 +1,5 @@
-// The cost of recognising a paste of 100 MB, beside the cost of searching it for messages. The
-// limit is 1.5 times the scan.
+// The cost of recognising a paste of 100 MB, compared with the cost of searching it for messages.
+// The limit is 1.5 times the scan.
 #include <benchmark/benchmark.h>
 
 #include <memory>
@@ -30,7 +30,7 @@ const Kinds& Shipped() {
   return **kinds;
 }
 
-// A log of a job as somebody pastes it; `prompts`: outputs at a shell between.
+// The log of a job as a person pastes it; `prompts`: with outputs at a shell in between.
 Text Pasted(bool prompts) {
   std::string text;
   text.reserve(kPasted + 4096);

@@ -1,4 +1,4 @@
-// How fast logs are read: the whole catalogue against what training jobs write.
+// The speed of reading logs: the whole catalogue on the logs of training jobs.
 #include <benchmark/benchmark.h>
 #include <fcntl.h>
 #include <unistd.h>

@@ -67,7 +67,8 @@ void BM_TakeInOneResultAndDecide(benchmark::State& run) {
   result.set_check("check0");
   std::int64_t taken = 0;
   for (auto _ : run) {
-    // Every result is another pair, on nodes that nobody asked for once the asked ones are done.
+    // Each result is for a different pair; once the requested pairs are done, for nodes that nobody
+    // asked for.
     result.set_node(absl::StrCat("n", taken++));
     result.set_id(ResultId(result.check(), result.node()));
     Add(state, event);

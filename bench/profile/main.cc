@@ -20,8 +20,8 @@ namespace {
 
 using galen::profile::Families;
 
-// Operators with their shapes, launches, flows and kernels in the shares that a trace of a training
-// step has: of ten events two are of the GPU.
+// Operators with their shapes, launches, flows and kernels in the proportions of a training step's
+// trace: two of ten events are of the GPU.
 int Write(const std::string& path, std::int64_t bytes) {
   std::ofstream out(path, std::ios::binary | std::ios::trunc);
   out << "{\"schemaVersion\":1,\"distributedInfo\":{\"rank\":0,\"world_size\":8},\"traceEvents\":["

@@ -160,7 +160,7 @@ std::vector<Scored> BruteForce(const Segment& segment, const Vector& query, size
   return all;
 }
 
-// Share of the first `most` of `truth` that `found` has; equal scores stand for one another.
+// The share of the first `most` of `truth` that is in `found`; equal scores are interchangeable.
 double Recall(const std::vector<Scored>& found, const std::vector<Scored>& truth, size_t most) {
   const size_t wanted = std::min(most, truth.size());
   if (wanted == 0) return 1;

@@ -92,7 +92,7 @@ class World {
     double cpu = 0;  // seconds of a processor, of both sides
     int failed = 0;
   };
-  // Has so many calls of a kind made, `at_once` of them under way.
+  // Makes this many calls of a kind, `at_once` of them under way.
   Outcome Run(int kind, int at_once, int calls) const {
     const bool mesh = kind >= kPolicy;
     const double before = Cpu(mesh);
@@ -330,8 +330,8 @@ void Report(benchmark::State& state, const std::string& name, std::vector<double
   state.counters[name + "_max"] = values.back();
 }
 
-// All kinds in turn, a short while each, so that whatever else the machine does meets all alike.
-// KIND: calls a second, of the rounds; KIND_cpu_us: processor time of both sides a call;
+// All kinds in turn, a short time each, so that other load on the machine affects all of them
+// alike. KIND: calls a second, of the rounds; KIND_cpu_us: processor time of both sides a call;
 // KIND_to_bare and KIND_to_tls: rate by that of the bare call, without and with TLS, of the same
 // round; KIND_cpu_to_tls: calls of a second of processor time likewise.
 void BM_Hops(benchmark::State& state) {

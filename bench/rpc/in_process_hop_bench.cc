@@ -37,7 +37,7 @@ void Answer(DescribeResponse& response) {
   response.set_knowledge_digest(std::string(64, 'd'));
 }
 
-// Makes kCalls calls, so many at once, by `call(done)`; gives microseconds a call.
+// Makes kCalls calls, this many at once, by `call(done)`; returns microseconds per call.
 double Run(int under_way, const std::function<void(std::function<void()> done)>& call) {
   std::atomic<int> to_begin = kCalls;
   std::latch all(under_way);

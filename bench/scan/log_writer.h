@@ -12,9 +12,9 @@ namespace galen::bench {
 
 struct LogShape {
   std::int64_t bytes = std::int64_t{1} << 30;  // at least; the last line is whole
-  // One line in so many holds one of `messages`; 0: none does.
+  // One line in this many contains one of `messages`; 0: no line does.
   std::int64_t message_every = 1000;
-  // One line in so many comes with terminal colours, one in so many with "\r\n"; 0: none does.
+  // One line in this many has terminal colours, one in this many ends with "\r\n"; 0: no line does.
   std::int64_t colour_every = 0;
   std::int64_t carriage_every = 0;
   std::uint64_t seed = 1;

@@ -54,7 +54,7 @@ std::vector<std::string> ReadStrings(const std::string& path) {
   return strings;
 }
 
-// The signals to look for: strings, or what the catalogue has for logs.
+// The signals to search for: strings, or the catalogue's signals for logs.
 log_scan::Patterns SignalsOf(const std::string& strings_path) {
   log_scan::Patterns signals;
   if (strings_path.empty()) {
@@ -89,7 +89,7 @@ double CpuSeconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-// One scan: what it found, and what it took.
+// The matches of one scan, and its cost.
 struct Took {
   double seconds = 0;
   double cpu = 0;

@@ -10,8 +10,8 @@
 
 namespace galen::bench {
 
-// The literal stretches of a regular expression, `min_size` bytes or more: what stands outside of
-// groups, classes and repeats. Pure.
+// The literal stretches of a regular expression, `min_size` bytes or more, outside of groups,
+// classes and repeats. Pure.
 std::vector<std::string> LiteralsOf(absl::string_view pattern, std::size_t min_size);
 
 // `count` different strings that logs of failing jobs hold: the literal stretches of the

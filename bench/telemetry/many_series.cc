@@ -1,6 +1,6 @@
-// many_series DIR SERIES: makes a TSDB of so many series of node_exporter's in DIR (once), has a
-// Prometheus of our own serve it, and asks what the checks ask. Prints what each question came to,
-// how long it took, and the most memory that this process has had; and what the server has.
+// many_series DIR SERIES: creates a TSDB with this many series of node_exporter in DIR (once), has
+// a Prometheus of our own serve it, and sends the queries of the checks. Prints the result and the
+// duration of each query, the peak memory of this process, and the memory of the server.
 #include <filesystem>
 #include <fstream>
 #include <iostream>

@@ -35,8 +35,8 @@ ABSL_FLAG(bool, verbose, false, "What was told falsely, and what was missed.");
 namespace galen::bench {
 namespace {
 
-// galen-watch reads a minute when another one has passed, and looks every half a minute: what is
-// noticed in a minute is told so many later.
+// galen-watch reads a minute after the next one has passed, and runs every half minute: a sign of
+// one minute is reported this many minutes later.
 constexpr int kBehind = 2;
 
 double ThreadSeconds() {

@@ -138,8 +138,8 @@ Telling With(const Rival& run, const Telling& truth, const std::vector<std::size
       const auto at = last.find(key);
       return key >= 0 && at != last.end() && each.minute - at->second < within;
     };
-    // The same machine; machines of one job that begin together; a job one of whose machines was
-    // told.
+    // The same machine; machines of one job that begin together; a job with an alarm on one of its
+    // machines.
     const bool again =
         lately(nodes, each.node, kQuiet) || lately(jobs, each.job, each.node < 0 ? kQuiet : 30);
     if (each.node >= 0) nodes[each.node] = each.minute;

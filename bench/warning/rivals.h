@@ -59,9 +59,8 @@ class Rival {
   std::vector<std::array<List, kLevels>> lists_;
 };
 
-// The level of each metric, kLevels for none, with which most faults are told before people notice
-// on these fleets while no more than `most_false` are told falsely: one step after the other, the
-// best first.
+// The level of each metric, kLevels for none, that reports the most faults before people notice on
+// these fleets, with at most `most_false` false alarms: chosen greedily, one step after the other.
 std::vector<std::size_t> Choose(const std::vector<Rival>& runs, const std::vector<Telling>& truths,
                                 double most_false);
 // The reports with these levels: for one machine or job once in six hours.

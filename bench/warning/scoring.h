@@ -28,9 +28,9 @@ struct Telling {
 struct Score {
   struct Kind {
     int visible = 0;             // that showed within the time
-    int before = 0;              // told before people notice (thirty minutes)
+    int before = 0;              // reported before people notice (thirty minutes)
     int before10 = 0;            // before ten minutes
-    int found = 0;               // told at all
+    int found = 0;               // reported at all
     int hidden = 0;              // that never showed
     std::vector<double> delays;  // minutes from the beginning
     std::vector<double> leads;   // minutes left until people notice; below 0: late

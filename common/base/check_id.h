@@ -6,9 +6,9 @@
 
 namespace galen {
 
-// The node that a check ran on, of the id of its result as evidence cites it: "n1" of "gpu.ecc@n1".
-// "" for what is no check's result ("signal/...", "incident/..."): that may name any machine, since
-// it comes with the incident.
+// The node that a check ran on, from the id of its result as evidence cites it: "n1" of
+// "gpu.ecc@n1". "" for ids of other evidence ("signal/...", "incident/..."): they come with the
+// incident, which may name any machine.
 inline absl::string_view NodeOfCheckId(absl::string_view id) {
   const auto at = id.rfind('@');
   if (at == absl::string_view::npos || absl::StartsWith(id, "signal/") ||

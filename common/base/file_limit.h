@@ -3,10 +3,10 @@
 
 namespace galen {
 
-// Lets the process have as many files open as the machine allows it, at most 65,536: the usual soft
-// limit of 1,024 is for programs that use select(2), and a few hundred connections use it up. (Of a
-// limit of a billion, programs that close all there might be take minutes.) Gives how many that
-// are.
+// Raises the process's limit of open files to the machine's maximum, at most 65,536: the usual soft
+// limit of 1,024 is for programs that use select(2), and a few hundred connections use it up.
+// (Under a limit of a billion, programs that close every possible descriptor take minutes.) Returns
+// the new limit.
 int RaiseFileLimit();
 
 }  // namespace galen

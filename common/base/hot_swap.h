@@ -10,13 +10,13 @@
 
 namespace galen {
 
-// An immutable value that is replaced by a newer one while others use it: whoever got the older one
-// keeps it until it is done with it. Copies share what is current. Thread-safe.
+// An immutable value that is replaced by a newer one while others use it: users of the older one
+// keep it until they release it. Copies share the current value. Thread-safe.
 template <typename T>
 class HotSwap {
  public:
-  // A value that is never replaced; it must outlive all copies. Implicit, so that whoever has just
-  // a value can pass it.
+  // A value that is never replaced; it must outlive all copies. Implicit, so that callers can pass
+  // a plain value.
   HotSwap(const T& value)  // NOLINT(google-explicit-constructor)
       : HotSwap(std::shared_ptr<const T>(std::shared_ptr<const T>(), &value)) {}
   explicit HotSwap(std::shared_ptr<const T> value) : state_(std::make_shared<State>()) {

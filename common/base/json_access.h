@@ -15,9 +15,9 @@ namespace galen {
 
 // Access to JSON of unknown origin: what is not there, or of another type, reads as nothing.
 
-// The one parser of all JSON (tests/lint/json_parsers.py). A value that is_discarded() when `text`
-// is no JSON, or does not keep to the limits: what writes or copies a value calls itself once a
-// level.
+// The one parser of all JSON (tests/lint/json_parsers.py). The result is_discarded() when `text` is
+// not JSON, or exceeds the limits, which also protect code that writes or copies a value, since it
+// recurses once a level.
 template <typename Json = nlohmann::json>
 Json ParseJson(absl::string_view text, const JsonLimits& limits = {}) {
   if (!JsonKeepsTo(limits, text)) return Json(Json::value_t::discarded);

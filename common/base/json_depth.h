@@ -14,13 +14,13 @@ struct JsonLimits {
   std::size_t values = std::size_t{1} << 18;
 };
 
-// Whether a text keeps to them, told before a parser sees it. Of a text that is no JSON it says no
-// less than a parser would find. Pure.
+// Whether a text keeps to the limits, decided before a parser sees it. For a text that is not JSON
+// it reports no less than a parser would find. Pure.
 bool JsonKeepsTo(const JsonLimits& limits, absl::string_view text);
 
-// Whether the brackets of a JSON text, outside of its strings, nest deeper than `most`. Told before
-// a parser, which calls itself once a level, sees what a stranger sent. Of a text that is no JSON
-// it says no less than a parser would find. Pure.
+// Whether the brackets of a JSON text, outside of its strings, nest deeper than `most`. Decided
+// before a parser, which recurses once a level, sees a stranger's text. For a text that is not JSON
+// it reports no less than a parser would find. Pure.
 bool JsonNestsDeeperThan(absl::string_view text, int most);
 
 }  // namespace galen

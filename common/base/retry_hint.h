@@ -12,7 +12,7 @@ namespace galen {
 // google.rpc.RetryInfo.
 absl::Status WithRetryAfter(absl::Status status, absl::Duration wait);
 
-// What the status says of it, from nothing up to an hour, whatever it says; none when it does not.
+// The wait that the status suggests, cut to between zero and an hour; none without a suggestion.
 std::optional<absl::Duration> RetryAfter(const absl::Status& status);
 
 }  // namespace galen

@@ -7,22 +7,21 @@
 
 namespace galen {
 
-// A time for limits and durations: what the time of day was as the process began, plus the time
-// gone since. It goes on evenly while the machine's clock is set, which on a machine under
-// diagnosis is a fault like another. Not for stamps that people or other machines read.
-// (absl::Now() also follows a clock that is set some seconds late, so that a jump is seen long
-// after it was.)
+// A time for limits and durations: the time of day when the process began, plus the time elapsed
+// since. It runs steadily even when the machine's clock is set, a common fault of machines under
+// diagnosis. Not for time stamps that people or other machines read. (absl::Now() follows a clock
+// change some seconds late, so that a jump is seen long after it happened.)
 absl::Time SteadyNow();
 
-// The same moment on SteadyNow()'s scale, given on the clock's as it is now: for a deadline that
-// came from outside. Keeps InfiniteFuture and InfinitePast.
+// Converts a time of day, by the present clock, to SteadyNow()'s scale: for a deadline from
+// outside. Keeps InfiniteFuture and InfinitePast.
 absl::Time ToSteady(absl::Time time_of_day);
 
-// The other way: for a deadline that was kept while the clock may have been set, and goes on to who
-// reads the clock. Keeps both likewise.
+// The reverse: for a deadline that is passed on to a reader of the clock, which may have been set
+// meanwhile. Also keeps InfiniteFuture and InfinitePast.
 absl::Time ToTimeOfDay(absl::Time steady);
 
-// What gRPC takes for a deadline that is `left` from now.
+// The deadline to hand to gRPC for a moment that is `left` from now.
 std::chrono::system_clock::time_point ClockIn(absl::Duration left);
 
 }  // namespace galen

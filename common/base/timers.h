@@ -14,9 +14,9 @@
 
 namespace galen {
 
-// Actions after a while, by a scale of time that goes on evenly whatever the time of day is set to.
-// Who owns it runs what is due (RunDue), or lets a thread of its own do so (Start). Actions run
-// without a lock held and must be short. Thread-safe.
+// Actions after a delay, on a time scale that runs steadily even when the time of day is set. The
+// owner runs due actions (RunDue), or starts a thread for them (Start). Actions run without a lock
+// held and must be short. Thread-safe.
 class Timers {
  public:
   // `now` gives the time on that scale; Start() is for SteadyNow alone.

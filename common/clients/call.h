@@ -30,14 +30,14 @@ using OnMessage = absl::AnyInvocable<void(Message)>;
 // at any time from any thread, more than once, and after the call's end. Never empty.
 using Cancel = std::function<void()>;
 
-// Of a call that cannot be ended early.
+// The Cancel of a call that cannot be ended early.
 inline Cancel NoCancel() {
   return [] {};
 }
 
 // Answers a call by `work` on `executor`: how one process plays the whole mesh. RESOURCE_EXHAUSTED
 // when the executor is full. `path` is that of the method in gRPC, "/package.Service/Method", a
-// literal: the call is counted under it, and goes on with what the caller works on.
+// literal: the call is counted under it, and keeps the caller's trace.
 template <typename Response>
 void CallLocally(Executor& executor, const char* path,
                  absl::AnyInvocable<absl::StatusOr<Response>() &&> work, Done<Response> done) {

@@ -13,12 +13,12 @@
 #include "galen/reflection/v1/reflection.pb.h"
 #include "galen/summarization/v1/summarization.pb.h"
 
-// How one service calls another: proto in, proto out, without a word of transport. Two
-// implementations of each: over gRPC (grpc_clients.h), and straight into the service object of the
-// same process (in the service's own folder, local_client.h). All are thread-safe and return at
-// once; the answer comes by callback. What the methods do and which errors they give stands in
-// the protos. A call whose deadline has passed ends with DEADLINE_EXCEEDED. Requests that hold the
-// evidence of a diagnosis are shared, since in one process nobody has to copy them.
+// Clients of the services: proto in, proto out, independent of the transport. Two implementations
+// of each: over gRPC (grpc_clients.h), and straight into the service object of the same process (in
+// the service's own folder, local_client.h). All are thread-safe and return at once; the answer
+// comes by callback. The protos document the methods and their errors. A call whose deadline has
+// passed ends with DEADLINE_EXCEEDED. Requests that hold the evidence of a diagnosis are shared,
+// since within one process no copy is needed.
 namespace galen::clients {
 
 class SummarizationClient {
@@ -95,7 +95,7 @@ class ExecutionClient {
   }
 };
 
-// What node executors ask of execution.
+// The calls of node executors to execution.
 class RegistrationClient {
  public:
   virtual ~RegistrationClient() = default;

@@ -119,7 +119,7 @@ void Unary(rpc::Replicas& replicas, Shared<Request> request, absl::Time deadline
       ->Run(replicas.Begin());
 }
 
-// The two attempts that a stream may take, and who wants it to end.
+// The two attempts that a stream may take, and whether it was cancelled.
 struct Attempts {
   Mutex mu;
   bool cancelled ABSL_GUARDED_BY(mu) = false;
@@ -155,7 +155,7 @@ class Reader final : public grpc::ClientReadReactor<Message> {
   }
   void OnReadDone(bool ok) override {
     if (!ok) return;
-    again_ = true;  // what has begun is not begun anew
+    again_ = true;  // a stream that has delivered a message is not started again
     call_.on_message(std::move(message_));
     message_.Clear();
     this->StartRead(&message_);
@@ -187,7 +187,7 @@ class Reader final : public grpc::ClientReadReactor<Message> {
 
  private:
   static std::optional<rpc::Replicas::Turn> AnotherTurn(const Call& call, const std::string& at) {
-    // Who has cancelled may have let go of the client.
+    // A caller that has cancelled may have destroyed the client.
     MutexLock lock(call.attempts->mu);
     if (call.attempts->cancelled) return std::nullopt;
     return call.replicas.BeginAgain(at);

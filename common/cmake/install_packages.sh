@@ -53,7 +53,8 @@ chosen=()
 for line in "${missing[@]}"; do
   found=
   for package in ${line//|/ }; do
-    if [ -z "$found" ] && apt-cache show "$package" >/dev/null 2>&1; then found=$package; fi
+    # `show` also succeeds for a package that others only mention.
+    if [ -z "$found" ] && apt-cache policy "$package" | grep -q '^  Candidate: [^(]'; then found=$package; fi
   done
   if [ -z "$found" ]; then
     echo "packages: ${line} is not available here. $builds_on." >&2

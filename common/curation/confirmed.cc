@@ -43,7 +43,7 @@ std::string FirstSentence(const std::string& text) {
   return CleanText(stop == std::string::npos ? line : line.substr(0, stop), kMaxTitle);
 }
 
-// A text of the tenant as it is kept: a reviewer reads it, and it stands in a file for years.
+// A text of the tenant as stored: a reviewer reads it, and a file keeps it for years.
 std::string Kept(absl::string_view text, std::size_t most) {
   return host::WithoutSecrets(CleanText(text, most));
 }
@@ -53,7 +53,7 @@ void AddEnvironment(const galen::v1::Incident& reported, knowledge::v1::TenantTe
   const auto add = [&](const std::string& key, const std::string& value) {
     if (value.empty()) return;
     const std::string name = CleanText(key, 64);
-    // The name tells what a value is that has no form of its own.
+    // The name identifies a value that has no form of its own.
     (*texts.mutable_environment())[name] =
         host::IsSecretVariable(name, value) ? std::string(host::kRedacted) : Kept(value, kMaxLine);
   };
@@ -82,7 +82,7 @@ void AddReasons(const Diagnosis& diagnosis, knowledge::v1::TenantTexts& texts) {
   }
 }
 
-// A value that cannot carry words of whoever made it.
+// A value that cannot carry its author's words.
 bool IsMeasured(const galen::v1::Finding& finding) {
   return finding.has_bool_value() || finding.has_int_value() || finding.has_double_value();
 }
@@ -104,7 +104,7 @@ std::set<std::string> AbnormalOf(const Diagnosis& diagnosis, bool values) {
 }
 
 // All of it in Galen's own words: the taxonomy's, the checks' and those of the catalogue of
-// messages. Of the tenant's there is not one, and nothing that names its diagnosis.
+// messages. It contains no words of the tenant, and nothing that names its diagnosis.
 void AddOwnWords(const Diagnosis& diagnosis, knowledge::v1::PastIncident& incident) {
   incident.set_id(
       absl::StrCat("learned-", knowledge::Sha256(diagnosis.name()).substr(0, kIdDigest)));

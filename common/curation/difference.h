@@ -20,8 +20,8 @@ struct Change {
   knowledge::v1::SourceRef source;  // in the later version, or its former place
 };
 
-// By kind and then name. The place of an entry, and what follows from other entries (children), is
-// not a difference. Pure.
+// By kind and then name. The position of an entry, and fields derived from other entries
+// (children), are not differences. Pure.
 std::vector<Change> Difference(const knowledge::v1::KnowledgeBase& before,
                                const knowledge::v1::KnowledgeBase& after);
 

@@ -51,9 +51,9 @@ Established EstablishedOf(const std::vector<Ticket>& tickets,
           absl::StrCat(who, "names no cause; `galen kb ingest` proposes one"));
     } else if (label == nullptr || !knowledge::IsLeaf(*label)) {
       established.left_out.push_back(absl::StrCat(who, "\"", CleanText(ticket.label, kMaxShown),
-                                                  "\" is no leaf of the taxonomy"));
+                                                  "\" is not a leaf of the taxonomy"));
     } else if (!ids.insert(ticket.id).second) {
-      established.left_out.push_back(absl::StrCat(who, "stands twice"));
+      established.left_out.push_back(absl::StrCat(who, "occurs twice"));
     } else {
       established.incidents.push_back(PastIncidentOf(ticket, ticket.label, ticket.verification));
     }

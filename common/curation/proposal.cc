@@ -142,7 +142,7 @@ absl::StatusOr<Proposal> ProposalFromText(const std::string& name, absl::string_
   fields.Texts("verification", steps);
   proposal.verification.assign(steps.begin(), steps.end());
   if (problems.empty() && !IsProposalId(proposal.id)) {
-    context.Error(head->line, absl::StrCat("id \"", proposal.id, "\" is no id"),
+    context.Error(head->line, absl::StrCat("id \"", proposal.id, "\" is not a valid id"),
                   "use a-z, 0-9, dots and dashes, at most 100");
   }
   if (!problems.empty()) return ErrorOf(problems);

@@ -31,9 +31,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr absl::string_view kRemedy = "pack the bundle anew";
+constexpr absl::string_view kRemedy = "pack the bundle again";
 constexpr std::size_t kReadBlock = 65536;
-// As many as Linux follows (path_resolution(7)).
+// The limit of Linux (path_resolution(7)).
 constexpr int kMostLinks = 40;
 
 struct FreeArchive {
@@ -56,8 +56,7 @@ absl::Status WriteError(int error, absl::string_view name) {
   return absl::ErrnoToStatus(error, absl::StrCat(name, ": unpacking"));
 }
 
-// The parts of `path` without "." and empty ones. `..` takes one back; false when that leaves the
-// top.
+// The parts of `path` without "." and empty ones. `..` removes one; false: it leaves the top.
 bool Normalize(absl::string_view path, std::vector<absl::string_view>& parts) {
   for (const absl::string_view part : absl::StrSplit(path, '/')) {
     if (part.empty() || part == ".") continue;
@@ -178,8 +177,8 @@ class Unpacker {
                      "; leave out what the incident does not need"));
   }
 
-  // Makes `place`, and what lies between it and the top; `path` is the entry that wants it. There
-  // are no links yet that it could lead through.
+  // Creates the directory `place` with its parents; `path` is the entry that needs it. No links
+  // exist yet that it could pass through.
   absl::Status MakeDirectory(absl::string_view path, const std::string& place) {
     if (place.size() <= directory_.size()) return absl::OkStatus();
     int made = mkdir(place.c_str(), 0700);
@@ -210,7 +209,7 @@ class Unpacker {
     return absl::OkStatus();
   }
 
-  // Follows a link, and each that it leads through, as the kernel would once all are there.
+  // Follows a link, and each further link on the way, as the kernel would once all exist.
   absl::Status StaysInside(const std::string& link) const {
     std::deque<std::string> ahead = absl::StrSplit(link, '/');
     std::vector<std::string> at;
@@ -291,9 +290,9 @@ class Unpacker {
   const absl::Time until_;
   std::int64_t files_ = 0;
   std::int64_t bytes_ = 0;
-  std::string last_parent_;  // made already; entries of a directory follow each other
+  std::string last_parent_;  // already created; entries of a directory are usually consecutive
   std::vector<std::pair<std::string, std::string>> hard_links_;
-  // By where it stands, from the top, without "." and "..".
+  // Targets by the link's path from the top, without "." and "..".
   std::map<std::string, std::string> symbolic_links_;
 };
 

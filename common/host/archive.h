@@ -10,7 +10,7 @@
 
 namespace galen::host {
 
-// A directory of its own below $TMPDIR (or /tmp), removed with everything in it by the destructor.
+// A new directory below $TMPDIR (or /tmp); the destructor removes it with its content.
 class TemporaryDirectory {
  public:
   static absl::StatusOr<TemporaryDirectory> Create();
@@ -31,20 +31,20 @@ inline constexpr std::int64_t kInodeBytes = 4096;
 
 // Limits on the content of an archive and on the cost of unpacking it.
 struct ArchiveLimits {
-  // Files, links and directories: also those that no entry names, because one lies below them.
+  // Files, links and directories, including parent directories without an entry.
   std::int64_t files = 200'000;
   std::int64_t bytes = std::int64_t{32} << 30;  // with kInodeBytes for each of them
   int depth = 64;                               // parts of a path
   absl::Duration time = absl::Minutes(10);
 };
 
-// Unpacks a .tar, .tar.gz, .tar.zst or .zip of a hostile author into the empty directory
-// `directory`. What it has unpacked when it fails stays there.
+// Unpacks an untrusted .tar, .tar.gz, .tar.zst or .zip into the empty directory `directory`. After
+// an error the files unpacked so far remain there.
 //
-// INVALID_ARGUMENT it is no such archive, is cut off or damaged, names a place outside, holds
-// links that leave it (alone, or one through another) or anything but files, directories and links;
-// RESOURCE_EXHAUSTED it holds or takes more than `limits`, or the disk is full; NOT_FOUND,
-// PERMISSION_DENIED the archive itself.
+// INVALID_ARGUMENT the archive is not of these types, is truncated or corrupt, names a path
+// outside, or has links that lead outside (alone, or through each other) or entries other than
+// files, directories and links; RESOURCE_EXHAUSTED it exceeds `limits`, or the disk is full;
+// NOT_FOUND, PERMISSION_DENIED the archive itself.
 absl::Status Unpack(const std::string& archive, const std::string& directory,
                     const ArchiveLimits& limits);
 

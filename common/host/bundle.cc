@@ -24,11 +24,11 @@
 namespace galen::host {
 namespace {
 
-// One more than ParseYaml takes, so that it says that the file is too large.
+// One byte more than ParseYaml accepts, so that it reports a file that is too large.
 constexpr std::size_t kMaxYaml = (std::size_t{16} << 20) + 1;
 constexpr std::size_t kMaxAbsentList = std::size_t{16} << 20;
 
-// The content of a file that may be missing.
+// The content of a file; nothing: the file is missing.
 absl::StatusOr<std::optional<std::string>> ReadIfThere(const BundleFiles& files,
                                                        absl::string_view path, std::size_t limit) {
   absl::StatusOr<std::string> text = files.Read(path, limit);
@@ -66,7 +66,7 @@ absl::StatusOr<CapturedView> LoadView(const BundleFiles& files, const std::strin
   return view;
 }
 
-// An archive may hold the bundle itself or one directory that is the bundle.
+// The root of an archive may be the bundle, or have one directory that is the bundle.
 absl::StatusOr<std::string> TopOf(const std::string& directory) {
   GALEN_ASSIGN_OR_RETURN(const BundleFiles files, BundleFiles::Open(directory));
   GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> names, files.List(""));
@@ -145,7 +145,7 @@ absl::Status Bundle::LoadNodes() {
   return absl::OkStatus();
 }
 
-// Checks run on a node, and those of logs need no more of it.
+// Names nodes by the logs: checks run on a node, and checks of logs need only its name.
 void Bundle::NameNodesByLogs() {
   std::set<std::string> named;
   for (const v1::LogSource& log : incident_.logs()) {

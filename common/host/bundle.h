@@ -17,14 +17,14 @@
 
 namespace galen::host {
 
-// What was captured of one view of a node, as read from its YAML files.
+// The captured data of one view of a node, as read from its YAML files.
 struct CapturedView {
-  bool captured = false;  // the view's directory is there
+  bool captured = false;  // the view's directory exists
   std::vector<CapturedCommand> commands;
   std::vector<std::string> absent_paths;  // sorted
 };
 
-// What was captured of a node.
+// The captured data of a node.
 struct CapturedNode {
   CapturedView host;
   CapturedView job;
@@ -32,39 +32,39 @@ struct CapturedNode {
   std::optional<std::map<std::string, std::string>> environment;
 };
 
-// A support bundle (docs/bundle.md). Everything in it is hostile data: sizes are bounded, and no
-// file outside of it is opened. Immutable and thread-safe.
+// A support bundle (docs/bundle.md). All its content is untrusted: sizes are bounded, and no file
+// outside of it is opened. Immutable and thread-safe.
 class Bundle : public std::enable_shared_from_this<Bundle> {
  public:
   // Opens a directory, or a .tar.gz, .tgz, .tar.zst, .tar or .zip of one, which is unpacked into a
   // temporary directory that lives as long as the bundle and its hosts.
   //
-  // NOT_FOUND no such file, or it holds no bundle.yaml or incident.yaml; INVALID_ARGUMENT one of
-  // its files is not as the format wants it ("file:line: what; remedy"), or another format version;
-  // PERMISSION_DENIED a link leaves the bundle; RESOURCE_EXHAUSTED it is too large.
+  // NOT_FOUND no such file, or it has no bundle.yaml or incident.yaml; INVALID_ARGUMENT one of its
+  // files is invalid ("file:line: what; remedy"), or has another format version; PERMISSION_DENIED
+  // a link leads out of the bundle; RESOURCE_EXHAUSTED it is too large.
   //
-  // `remember`: see BundleFiles::Remember(). Opening itself reads anew.
+  // `remember`: see BundleFiles::Remember(). Opening always reads the files.
   static absl::StatusOr<std::shared_ptr<const Bundle>> Open(const std::string& path,
                                                             bool remember = false);
 
-  // What was reported. `bundle` is root(); the paths of its logs are relative to logs/.
+  // The reported incident. Its `bundle` is root(); the paths of its logs are relative to logs/.
   const v1::Incident& incident() const { return incident_; }
 
-  // Names of the nodes, in the order of bundle.yaml. A bundle of logs alone has the machines that
-  // they are listed for, or kReportedMachine.
+  // Names of the nodes, in the order of bundle.yaml. A bundle with only logs has the machines of
+  // these logs, or kReportedMachine.
   const std::vector<std::string>& nodes() const { return nodes_; }
 
-  // Absolute path of the directory that holds bundle.yaml.
+  // Absolute path of the directory with bundle.yaml.
   const std::string& root() const { return files_.root(); }
 
-  // What a reader should know: fields that were not read, nodes without a directory.
+  // Remarks for the reader: fields that were not read, nodes without a directory.
   const std::vector<std::string>& remarks() const { return remarks_; }
 
   // Absolute path of a log below logs/. INVALID_ARGUMENT the path is absolute or has "..";
-  // PERMISSION_DENIED a link leaves the bundle; NOT_FOUND.
+  // PERMISSION_DENIED a link leads out of the bundle; NOT_FOUND.
   absl::StatusOr<std::string> LogPath(absl::string_view relative) const;
 
-  // The node as a host that serves what was captured. NOT_FOUND: it is not in the bundle.
+  // The node as a host that serves the captured data. NOT_FOUND: it is not in the bundle.
   absl::StatusOr<std::unique_ptr<Host>> OpenNode(absl::string_view node) const;
 
  private:

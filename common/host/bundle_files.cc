@@ -66,9 +66,8 @@ absl::Status CheckRegular(const FileDescriptor& file, absl::string_view path) {
 
 std::string ProcPath(const FileDescriptor& fd) { return absl::StrCat("/proc/self/fd/", fd.get()); }
 
-// Opens what lies below `root` by a path without any link, in one look: then it cannot lie
-// elsewhere. Not open when that cannot be told so easily, or when there is nothing (errno says
-// which).
+// Opens a path below `root` that has no links, in one system call: it is then certainly inside. Not
+// open: the fast path does not apply, or the file does not exist (see errno).
 FileDescriptor OpenWithoutLinks(const std::string& root, absl::string_view path,
                                 std::uint64_t flags) {
   const std::string full = absl::StrCat(root, "/", path);
@@ -79,11 +78,11 @@ FileDescriptor OpenWithoutLinks(const std::string& root, absl::string_view path,
       static_cast<int>(syscall(SYS_openat2, AT_FDCWD, full.c_str(), &how, sizeof(how))));
 }
 
-// Nothing is there, by whatever way one looks.
+// Whether the error means that the file does not exist.
 bool IsNothing(int error) { return error == ENOENT || error == ENOTDIR; }
 
-// Opens a place below `root` without reading it, and refuses it when it lies elsewhere. What is
-// checked is the open place, not its name, so exchanging a link meanwhile gains nothing.
+// Opens a path below `root` without reading it, and refuses a place outside. It checks the open
+// file, not the path, so replacing a link meanwhile has no effect.
 absl::StatusOr<FileDescriptor> OpenBelow(const std::string& root, absl::string_view path,
                                          std::string* resolved) {
   if (!path.empty()) GALEN_RETURN_IF_ERROR(CheckRelative(path));
@@ -103,10 +102,10 @@ absl::StatusOr<FileDescriptor> OpenBelow(const std::string& root, absl::string_v
 
 }  // namespace
 
-// What was read within the last moment. Thread-safe.
+// A cache of recent reads. Thread-safe.
 class BundleFiles::Memory {
  public:
-  // What is remembered under `key`, or what `read` gives. `size` tells the bytes of a value.
+  // The cached value of `key`, otherwise the result of `read`. `size` returns the bytes of a value.
   template <typename Value, typename Size, typename Read>
   absl::StatusOr<Value> Get(std::map<std::string, absl::StatusOr<Value>, std::less<>>& values,
                             absl::string_view key, Size size, Read read) {
@@ -235,7 +234,7 @@ absl::StatusOr<std::string> BundleFiles::ResolveAnew(absl::string_view path) con
 absl::StatusOr<std::string> BundleFiles::ReadAnew(absl::string_view path, std::size_t limit,
                                                   bool* truncated) const {
   GALEN_RETURN_IF_ERROR(CheckRelative(path));
-  // O_NONBLOCK: what is no regular file must not keep us.
+  // O_NONBLOCK: opening a file that is not regular must not block.
   FileDescriptor file = OpenWithoutLinks(root_, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
   if (!file.is_open()) {
     if (IsNothing(errno)) return FileError(errno, path);

@@ -20,8 +20,8 @@ namespace {
 constexpr std::size_t kMaxOutput = std::size_t{8} << 20;
 constexpr std::size_t kMaxMatches = 100'000;
 
-// An absolute path made relative, without empty parts. INVALID_ARGUMENT for "..", and for a path
-// that is not absolute.
+// Makes an absolute path relative, without empty parts. INVALID_ARGUMENT: it has "..", or is not
+// absolute.
 absl::StatusOr<std::string> BelowRoot(absl::string_view path) {
   if (!absl::StartsWith(path, "/")) {
     return absl::InvalidArgumentError(
@@ -56,7 +56,7 @@ bool HasWildcard(absl::string_view part) {
 BundleHost::BundleHost(std::string name, const BundleFiles& files, const CapturedNode& captured,
                        std::shared_ptr<const Bundle> bundle)
     : name_(std::move(name)), files_(files), captured_(captured), bundle_(std::move(bundle)) {
-  // Of two entries with the same argv the first one counts.
+  // If two entries have the same argv, the first one counts.
   for (const CapturedCommand& command : captured_.host.commands) {
     host_commands_.emplace(command.argv, &command);
   }
@@ -125,7 +125,7 @@ absl::StatusOr<CommandResult> BundleHost::Run(absl::Span<const std::string> argv
 }
 
 bool BundleHost::IsAbsent(absl::string_view path, View view) const {
-  // What lies below something absent is absent too.
+  // A path below an absent one is absent too.
   const std::vector<std::string>& absent = Capture(view).absent_paths;
   for (std::size_t end = path.size(); end != absl::string_view::npos && end > 0;
        end = path.rfind('/', end - 1)) {
@@ -159,7 +159,7 @@ absl::StatusOr<std::vector<std::string>> BundleHost::Glob(absl::string_view patt
   const std::vector<std::string> parts = absl::StrSplit(relative, '/', absl::SkipEmpty());
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const std::string& part = parts[i];
-    // Up to the next wildcard the pattern names one path, any part of which may be known absent.
+    // Up to the next wildcard the pattern is one path, any part of which may be known as absent.
     const auto wildcard = std::find_if(parts.begin() + static_cast<std::ptrdiff_t>(i), parts.end(),
                                        [](const std::string& each) { return HasWildcard(each); });
     const std::string literal =
@@ -175,7 +175,7 @@ absl::StatusOr<std::vector<std::string>> BundleHost::Glob(absl::string_view patt
         }
         continue;
       }
-      // A directory that was captured has its listing: what is not there is known not to be.
+      // The listing of a captured directory is complete: other names are known as absent.
       const absl::StatusOr<std::vector<std::string>> names =
           files_.List(absl::StrCat(root, parent));
       unknown = unknown || !names.ok();
@@ -184,7 +184,7 @@ absl::StatusOr<std::vector<std::string>> BundleHost::Glob(absl::string_view patt
         if (parent.empty() && name == ".absent") continue;
         if (fnmatch(part.c_str(), name.c_str(), FNM_PERIOD) != 0) continue;
         const std::string path = absl::StrCat(parent, "/", name);
-        // A link that leaves the bundle is as good as not captured.
+        // A link that leads out of the bundle counts as not captured.
         if (files_.Resolve(absl::StrCat(root, path)).ok()) next.push_back(path);
       }
       if (next.size() > kMaxMatches) {
@@ -220,7 +220,7 @@ absl::StatusOr<std::vector<JobLog>> BundleHost::JobLogs() const {
   for (const v1::LogSource& source : bundle_->incident().logs()) {
     if (source.kind() == v1::LogSource::TOOL) continue;
     absl::StatusOr<std::string> path = bundle_->LogPath(source.path());
-    // One that incident.yaml names and the bundle lacks is in the bundle's remarks.
+    // The bundle's remarks mention a log that is in incident.yaml but missing in the bundle.
     if (!path.ok()) continue;
     JobLog log;
     log.name = source.path();

@@ -15,11 +15,11 @@
 
 namespace galen::host {
 
-// A node of a bundle: serves exactly what was captured, and nothing is read between the lines.
-// A command is found by its exact argv. Made by Bundle::OpenNode. Thread-safe.
+// A node of a bundle: serves exactly the captured data and infers nothing. A command is found by
+// its exact argv. Made by Bundle::OpenNode. Thread-safe.
 //
-// Beside the errors of Host: DATA_LOSS an output file that commands.yaml names is missing;
-// INVALID_ARGUMENT a path is not absolute or has "..".
+// Errors in addition to those of Host: DATA_LOSS an output file that commands.yaml names is
+// missing; INVALID_ARGUMENT a path is not absolute or has "..".
 class BundleHost final : public Host {
  public:
   // `files` are those of the bundle, `captured` belongs to `bundle`, which is kept alive.
@@ -41,7 +41,7 @@ class BundleHost final : public Host {
  private:
   const CapturedView& Capture(View view) const;
   std::string Directory(View view) const;
-  // UNAVAILABLE when nothing at all was captured of the view.
+  // UNAVAILABLE: the view was not captured at all.
   absl::Status CheckView(View view) const;
   bool IsAbsent(absl::string_view path, View view) const;
   absl::StatusOr<std::string> ReadOutput(const std::string& file, View view, bool* truncated) const;

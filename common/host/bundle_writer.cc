@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kBlock = std::size_t{8} << 20;
-// The most of a key that has begun and not ended which is kept for the next block.
+// Maximum number of bytes of an unfinished key that are kept for the next block.
 constexpr std::size_t kMostOfKey = std::size_t{64} << 10;
 constexpr absl::string_view kPartial = ".partial";
 constexpr std::size_t kLongestName = 255;
@@ -54,8 +54,8 @@ absl::Status WriteAll(const FileDescriptor& file, absl::string_view content,
   return absl::OkStatus();
 }
 
-// Where `block`, of which more follows, may be cut so that no secret is split: after its last whole
-// line, or before a key that has begun and not ended. npos: nowhere, more has to be read first.
+// The position at which `block`, which is not the last one, may be cut without splitting a secret:
+// after its last whole line, or before an unfinished key. npos: none, more must be read first.
 std::size_t CutOf(absl::string_view block) {
   const std::size_t last = block.rfind('\n');
   if (last == absl::string_view::npos) return last;
@@ -70,7 +70,7 @@ std::size_t CutOf(absl::string_view block) {
   return block.size() < kBlock ? absl::string_view::npos : last + 1;
 }
 
-// The passing name of a file: as long as a name may be at most.
+// The temporary name of a file, of at most the length that a file name may have.
 std::string PassingName(const std::string& path) {
   const std::size_t name = path.rfind('/') + 1;
   const std::size_t room = kLongestName - kPartial.size();
@@ -78,7 +78,7 @@ std::string PassingName(const std::string& path) {
                       absl::string_view(path).substr(name, room), kPartial);
 }
 
-// A file under a passing name that takes its own once it is whole.
+// A file with a temporary name, which gets its final name once it is complete.
 class NewFile {
  public:
   explicit NewFile(std::string path) : path_(std::move(path)), passing_(PassingName(path_)) {}

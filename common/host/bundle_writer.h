@@ -13,15 +13,15 @@
 
 namespace galen::host {
 
-// Writes files below a bundle directory and nowhere else: the directory may hold links that
-// somebody else put there. Paths are relative to it. Each file appears whole or not at all. The
-// errors are those of BundleFiles, and RESOURCE_EXHAUSTED when the disk is full.
+// Writes files below a bundle directory and nowhere else: the directory may contain links of an
+// untrusted author. Paths are relative to it. Each file appears completely or not at all. Errors:
+// those of BundleFiles, and RESOURCE_EXHAUSTED: the disk is full.
 class BundleWriter {
  public:
   // An existing bundle directory.
   static absl::StatusOr<BundleWriter> Open(const std::string& directory);
 
-  // A new one, made with its parents. ALREADY_EXISTS when there is something in it.
+  // A new bundle directory, created with its parents. ALREADY_EXISTS: it is not empty.
   static absl::StatusOr<BundleWriter> Create(const std::string& directory);
 
   const BundleFiles& files() const { return files_; }
@@ -29,15 +29,15 @@ class BundleWriter {
   // Writes or replaces a file, making directories as needed.
   absl::Status Write(absl::string_view path, absl::string_view content) const;
 
-  // Copies a file of any size, in blocks of whole lines (a block is at most 8 MiB) each of which
-  // goes through `change`. A PEM key of up to 64 KiB is whole in one of them.
+  // Copies a file of any size in blocks of whole lines (at most 8 MiB each), each passed through
+  // `change`. A PEM key of up to 64 KiB is never split between blocks.
   absl::Status Copy(const std::string& source, absl::string_view path,
                     const std::function<std::string(absl::string_view)>& change) const;
 
  private:
   explicit BundleWriter(BundleFiles files) : files_(std::move(files)) {}
 
-  // Makes the directories of `path` and gives the absolute path of the file itself.
+  // Creates the directories of `path` and returns the absolute path of the file.
   absl::StatusOr<std::string> Prepare(absl::string_view path) const;
 
   BundleFiles files_;

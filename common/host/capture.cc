@@ -31,7 +31,7 @@
 namespace galen::host {
 namespace {
 
-// Network devices and disks that stand for hardware have a link to it.
+// Network devices and disks that are hardware have a link to it.
 std::vector<std::string> NamesWithDevice(const Host& host, absl::string_view directory) {
   std::vector<std::string> names;
   const auto links = host.Glob(absl::StrCat(directory, "/*/device"));
@@ -62,8 +62,8 @@ std::vector<std::string> JobCgroup(const Host& host, absl::string_view pid) {
   return {};
 }
 
-// Calls `work(i)` for every i below `count`, some at the same time: as many as `parallel`, and
-// fewer where this machine has no room for more threads, which is a fault like another.
+// Calls `work(i)` for every i below `count`, at most `parallel` of them in parallel, and fewer if
+// this machine cannot create more threads, which may be part of its fault.
 void ForEach(std::size_t count, int parallel, const std::function<void(std::size_t)>& work) {
   std::atomic<std::size_t> next{0};
   const auto loop = [&] {
@@ -74,7 +74,7 @@ void ForEach(std::size_t count, int parallel, const std::function<void(std::size
   try {
     for (int i = 1; i < parallel; ++i) threads.emplace_back(loop);
   } catch (const std::system_error&) {
-    // Those that there are do it.
+    // Continue with the threads created so far.
   }
   loop();
   for (std::thread& thread : threads) thread.join();
@@ -85,7 +85,7 @@ Placeholders ValuesOf(const Host& host, const CaptureOptions& options) {
   values["host"] = {host.name()};
   std::vector<std::string> hcas, netdevs, bonds, disks, cgroups;
   const auto pid = values.find("job_pid");
-  // At the same time: each may hang for as long as a read may take.
+  // In parallel: each may hang for as long as a read may take.
   const std::vector<std::function<void()>> reads = {
       [&] { hcas = LastParts(host, "/sys/class/infiniband/*"); },
       [&] { netdevs = NamesWithDevice(host, "/sys/class/net"); },
@@ -101,7 +101,8 @@ Placeholders ValuesOf(const Host& host, const CaptureOptions& options) {
   values["netdev"] = std::move(netdevs);
   for (const std::string& disk : disks) values["disk"].push_back(absl::StrCat("/dev/", disk));
   if (!cgroups.empty()) values["job_cgroup"] = std::move(cgroups);
-  // A name comes from the machine and becomes an argument: one that reads as an option is left out.
+  // A name comes from the machine and becomes an argument: a name that looks like an option is left
+  // out.
   for (auto& [name, all] : values) {
     all.erase(std::remove_if(all.begin(), all.end(),
                              [](const std::string& value) { return absl::StartsWith(value, "-"); }),
@@ -110,8 +111,8 @@ Placeholders ValuesOf(const Host& host, const CaptureOptions& options) {
   return values;
 }
 
-// Collects one capture; everything is written in the order of the plan, so that the same answers
-// make the same bundle.
+// Collects one capture; everything is written in the order of the plan, so that the same results
+// give the same bundle.
 class Capturer {
  public:
   Capturer(const Host& host, const CapturePlan& plan, const CaptureOptions& options,
@@ -151,7 +152,7 @@ class Capturer {
         absl::StrCat(CleanText(what, 160), ": ", CleanText(why.message(), 240)));
   }
 
-  // Writes a text without its secrets and notes what they were.
+  // Writes a text with its secrets masked, and records their kinds.
   absl::Status WriteClean(const std::string& path, absl::string_view text) {
     std::map<std::string, int> counts;
     const std::string clean = Clean(text, counts);
@@ -159,7 +160,7 @@ class Capturer {
     return writer_.Write(path, clean);
   }
 
-  // `text` without its secrets and, where that is asked, without the customer's paths.
+  // `text` with its secrets and, if requested, the customer's paths masked.
   std::string Clean(absl::string_view text, std::map<std::string, int>& counts) const {
     std::string clean = plan_.redactor.Redact(text, counts);
     return options_.redact_paths ? plan_.paths.Redact(clean, counts) : clean;
@@ -174,20 +175,20 @@ class Capturer {
     std::string glob;
     absl::StatusOr<std::vector<std::string>> paths = NotBegun();
     std::vector<absl::StatusOr<std::string>> contents;  // as `paths`
-    std::string absent;                                 // path that is known not to be there
+    std::string absent;                                 // path that is known as absent
   };
 
   static absl::Status NotBegun() {
     return absl::DeadlineExceededError("not begun, the time for the capture was over");
   }
 
-  // Of what the bundle cannot hold, as its disk allows shorter names than the machine: one file
-  // less, and no reason to fail.
+  // For a file that the bundle cannot hold because its disk allows only shorter names than the
+  // machine: the file is left out, which is not a reason to fail.
   static absl::Status NoNameForAFile() {
     return absl::InvalidArgumentError("its name is too long for a file of the bundle");
   }
 
-  // Runs and reads everything, as much at the same time as may be: no entry waits for another.
+  // Runs and reads everything, as parallel as allowed: no entry waits for another.
   void ReadAll() {
     for (const CapturePlan::Command& command : plan_.commands) {
       for (std::vector<std::string>& argv : ExpandCommand(command.argv, values_)) {
@@ -236,7 +237,7 @@ class Capturer {
         entry.absent = true;
         ++summary_.absent;
       } else if (status == NotBegun()) {
-        // Nothing is known of it, not even that it hangs.
+        // Its outcome is unknown; it need not hang.
         Refuse(ShownCommand(command.argv), status);
         continue;
       } else if (absl::IsDeadlineExceeded(status)) {
@@ -300,7 +301,7 @@ class Capturer {
       } else if (absl::IsNotFound(status)) {
         absent.insert(path);
       } else if (!absl::IsFailedPrecondition(status)) {
-        // Directories and devices that a pattern matches are no files and nothing is lost.
+        // Directories and devices that match a pattern are not files, so nothing is lost.
         Refuse(path, status);
       }
     }
@@ -309,8 +310,8 @@ class Capturer {
                          absl::StrCat(absl::StrJoin(absent, "\n"), "\n"));
   }
 
-  // Of a pattern without a match: the path itself, or the directory before its first wildcard when
-  // even that is missing; otherwise empty.
+  // For a pattern without a match: the path itself, or the directory before its first wildcard if
+  // that is missing; otherwise empty.
   std::string AbsentPath(const Entry& entry) const {
     const std::size_t wildcard = entry.glob.find_first_of("*?[");
     if (wildcard == std::string::npos) return entry.glob;
@@ -338,7 +339,7 @@ class Capturer {
     return writer_.Write(path, FormatEnvironment(*environment_));
   }
 
-  // What the customer wrote may quote a command line or a path as much as a log does.
+  // Masks the customer's texts, which may quote a command line or a path like a log.
   void CleanWords(v1::Incident& incident) {
     std::map<std::string, int> counts;
     const auto clean = [&](std::string* text) { *text = Clean(*text, counts); };
@@ -373,7 +374,7 @@ class Capturer {
     std::set<std::string> names;
     for (const CaptureOptions::Log& log : options_.logs) {
       std::map<std::string, int> counts;
-      // A name is no place for brackets, so what stands where a secret stood loses them.
+      // A file name must not have brackets, so they are removed from the mask.
       const std::string name = absl::StrReplaceAll(
           Clean(log.path.substr(log.path.rfind('/') + 1), counts), {{kRedacted, "redacted"}});
       if (name.empty() || name.front() == '.' || !IsUtf8(name) || !names.insert(name).second) {
@@ -417,8 +418,8 @@ class Capturer {
 absl::StatusOr<CaptureSummary> Capture(const Host& host, const CapturePlan& plan,
                                        const CaptureOptions& options) {
   if (!IsNodeName(host.name())) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("host \"", CleanText(host.name(), 64), "\": is no host name; give another"));
+    return absl::InvalidArgumentError(absl::StrCat("host \"", CleanText(host.name(), 64),
+                                                   "\": is not a valid host name; give another"));
   }
   GALEN_ASSIGN_OR_RETURN(const BundleWriter writer, BundleWriter::Create(options.directory));
   return Capturer(host, plan, options, writer).Run();

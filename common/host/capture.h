@@ -16,47 +16,48 @@
 namespace galen::host {
 
 struct CaptureOptions {
-  // Where the bundle goes: a new or empty directory.
+  // Directory for the bundle: new or empty.
   std::string directory;
-  // `description`, the window, `workload` and `environment` are kept, without the secrets in them;
-  // nodes and logs are set here.
+  // `description`, the window, `workload` and `environment` are kept, with secrets masked; nodes
+  // and logs are set by the capture.
   v1::Incident incident;
-  // Logs to take along; secrets are taken out of them too, and of their names.
+  // Logs to include; secrets in them and in their names are masked too.
   struct Log {
     std::string path;
     LogDetails details;
   };
   std::vector<Log> logs;
-  // Values of placeholders of the plan that the host does not tell: peer, pod, job, job_pid.
+  // Values of placeholders of the plan that the host does not know: peer, pod, job, job_pid.
   Placeholders values;
   // Time of the capture.
   absl::Time now;
-  // Commands and files read at the same time.
+  // Number of commands and files read in parallel.
   int parallel = 16;
-  // What has not been begun by then is refused, so that a machine on which everything hangs does
-  // not hold up the rest: what takes longest is what one command may take, beyond this.
+  // Commands and files that have not started by then are refused, so that a machine on which
+  // everything hangs does not delay the rest. The capture ends at most one command's time limit
+  // later.
   absl::Time begin_by = absl::InfiniteFuture();
-  // Takes out the customer's paths too, as the plan knows them.
+  // Also mask the customer's paths, by the patterns of the plan.
   bool redact_paths = false;
 };
 
-// What a capture came to.
+// Result of a capture.
 struct CaptureSummary {
   std::string directory;
   int commands = 0;   // with output
   int absent = 0;     // programs that are not installed
-  int timed_out = 0;  // programs that gave no answer
+  int timed_out = 0;  // programs that did not answer
   int files = 0;
   std::vector<std::string> refused;   // what could not be captured, and why
-  std::vector<std::string> redacted;  // what was taken out, and where
+  std::vector<std::string> redacted;  // what was masked, and where
 };
 
-// Captures `host` as a bundle with one node. What the host refuses, lacks or does not answer is
-// recorded as such and fails nothing.
+// Captures `host` as a bundle with one node. Data that the host refuses, lacks or does not return
+// is recorded as such and is not an error.
 //
-// ALREADY_EXISTS the directory is not empty; INVALID_ARGUMENT the host's name is no host name;
-// NOT_FOUND, PERMISSION_DENIED a log, or the directory; RESOURCE_EXHAUSTED the disk is full. After
-// an error the directory holds no bundle.yaml.
+// ALREADY_EXISTS the directory is not empty; INVALID_ARGUMENT the host's name is not a valid host
+// name; NOT_FOUND, PERMISSION_DENIED a log, or the directory; RESOURCE_EXHAUSTED the disk is full.
+// After an error the directory has no bundle.yaml.
 absl::StatusOr<CaptureSummary> Capture(const Host& host, const CapturePlan& plan,
                                        const CaptureOptions& options);
 

@@ -43,7 +43,7 @@ std::vector<std::string> ExpandBraces(absl::string_view text) {
   return all;
 }
 
-// Each pair of braces multiplies what an entry stands for.
+// Limit of the globs of an entry: each pair of braces multiplies them.
 constexpr std::size_t kMostGlobs = 1000;
 bool TooManyBraces(absl::string_view text) {
   std::size_t globs = 1;

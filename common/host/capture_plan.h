@@ -12,21 +12,21 @@
 
 namespace galen::host {
 
-// What a capture takes from a node and what it takes out, as knowledge/capture.txt lists it. One
-// entry a line; "#" begins a comment line:
+// The commands and files that a capture reads from a node, and the secrets that it masks, as listed
+// in knowledge/capture.txt. One entry per line; "#" begins a comment line:
 //
-//   run PROGRAM ARGUMENT...           a command of the node; arguments hold no spaces
+//   run PROGRAM ARGUMENT...           a command of the node; arguments contain no spaces
 //   read GLOB                         files of the node; {a,b} is expanded
-//   job-run PROGRAM ARGUMENT...       the same as the job sees it
+//   job-run PROGRAM ARGUMENT...       the same, in the view of the job
 //   job-read GLOB
 //   redact KIND PATTERN               a secret in text; KIND is one word, "-" stands for a space
 //   redact-variable PATTERN           a variable whose value is a secret
-//   redact-not PATTERN                what these find and is no secret after all
-//   redact-path KIND PATTERN          a path of the customer's, taken out only where that is asked
-//   leave-out WHY ENTRY...            what checks read and no capture takes; WHY as KIND
+//   redact-not PATTERN                an exception: a match of these that is not a secret
+//   redact-path KIND PATTERN          a path of the customer, masked only on request
+//   leave-out WHY ENTRY...            read by checks, but not captured; WHY as KIND
 //
-// Commands and globs may hold placeholders such as <netdev>: the entry is repeated for each value
-// of it, and left out where there is none.
+// Commands and globs may contain placeholders such as <netdev>: the entry is repeated for each of
+// its values, and left out if there is none.
 struct CapturePlan {
   struct Command {
     std::vector<std::string> argv;

@@ -49,7 +49,7 @@ absl::StatusOr<CapturedCommand> ParseCommand(const Yaml& entry, absl::string_vie
   if (const Yaml* const code = entry.Find("exit")) {
     GALEN_ASSIGN_OR_RETURN(const std::int64_t number, YamlInteger(*code, file, "exit"));
     if (number < -255 || number > 255) {
-      return YamlError(*code, file, "exit: is no exit code (-255 to 255)");
+      return YamlError(*code, file, "exit: is not an exit code (-255 to 255)");
     }
     command.exit_code = static_cast<int>(number);
   }

@@ -15,8 +15,8 @@ namespace galen::host {
 struct CapturedCommand {
   std::vector<std::string> argv;  // never empty
   bool absent = false;            // the program was not installed; nothing below is set
-  bool timed_out = false;         // it was killed because it gave no answer; no output
-  // Only a part of what it printed was kept: what is missing from it says nothing.
+  bool timed_out = false;         // it was killed because it did not answer; no output
+  // Only a part of its output was kept, so absence in it proves nothing.
   bool excerpt = false;
   int exit_code = 0;
   std::string stdout_file;  // relative to the directory of commands.yaml; empty: no output
@@ -28,7 +28,7 @@ struct CapturedCommand {
 absl::StatusOr<std::vector<CapturedCommand>> ParseCommands(absl::string_view text,
                                                            absl::string_view file);
 
-// The text of a commands.yaml, one entry a line.
+// The text of a commands.yaml, one entry per line.
 std::string FormatCommands(absl::Span<const CapturedCommand> commands);
 
 // `argv` as a person would type it, for messages; cleaned and at most 160 bytes.

@@ -24,7 +24,7 @@ namespace galen::host {
 namespace {
 
 constexpr std::size_t kSimpleKeyBytes = 1000;
-// One more than ParseYaml takes, so that it says that the file is too large.
+// One byte more than ParseYaml accepts, so that it reports a file that is too large.
 constexpr std::size_t kMaxEditedYaml = (std::size_t{16} << 20) + 1;
 
 // The content of a file of the bundle, empty when it is missing.
@@ -38,7 +38,7 @@ std::string Directory(absl::string_view node, View view) {
   return absl::StrCat("nodes/", node, view == View::kJob ? "/job" : "");
 }
 
-// Opens the bundle for a piece of `node` ("" for none) and sees to it that it has the node.
+// Opens the bundle to add data of `node` ("": none), and adds the node if it is missing.
 absl::StatusOr<BundleWriter> OpenFor(const std::string& directory, absl::string_view node) {
   GALEN_ASSIGN_OR_RETURN(BundleWriter writer, BundleWriter::Open(directory));
   GALEN_ASSIGN_OR_RETURN(const std::string text, ReadText(writer, "bundle.yaml"));
@@ -51,7 +51,7 @@ absl::StatusOr<BundleWriter> OpenFor(const std::string& directory, absl::string_
   if (!IsNodeName(node)) {
     return absl::InvalidArgumentError(
         absl::StrCat("node \"", CleanText(node, 64),
-                     "\": is no host name; use letters, digits, \".\", \"_\" and \"-\""));
+                     "\": is not a valid host name; use letters, digits, \".\", \"_\" and \"-\""));
   }
   if (!manifest.nodes.has_value()) return writer;
   std::vector<std::string>& nodes = *manifest.nodes;
@@ -88,7 +88,7 @@ absl::Status CheckArgv(const std::vector<std::string>& argv) {
   return absl::InvalidArgumentError("the command is empty; give a program and its arguments");
 }
 
-// Where in rootfs/ a path of a machine lies.
+// Path in rootfs/ of a path of the machine.
 absl::StatusOr<std::string> RootfsPath(const std::string& directory, absl::string_view path) {
   if (!absl::StartsWith(path, "/")) {
     return absl::InvalidArgumentError(
@@ -103,7 +103,7 @@ absl::StatusOr<v1::Incident> ReadIncident(const BundleWriter& writer) {
   GALEN_ASSIGN_OR_RETURN(const std::string text, ReadText(writer, "incident.yaml"));
   std::vector<std::string> remarks;
   GALEN_ASSIGN_OR_RETURN(v1::Incident incident, ParseIncident(text, "incident.yaml", remarks));
-  // Writing it back would lose what was not understood.
+  // Writing it back would lose the unknown fields.
   if (!remarks.empty()) return absl::InvalidArgumentError(remarks.front());
   return incident;
 }
@@ -119,9 +119,9 @@ absl::Status NewBundle(const std::string& directory, absl::string_view descripti
                        const std::vector<std::string>& nodes, absl::Time now) {
   for (const std::string& node : nodes) {
     if (!IsNodeName(node)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("node \"", CleanText(node, 64),
-                       "\": is no host name; use letters, digits, \".\", \"_\" and \"-\""));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "node \"", CleanText(node, 64),
+          "\": is not a valid host name; use letters, digits, \".\", \"_\" and \"-\""));
     }
   }
   GALEN_ASSIGN_OR_RETURN(const BundleWriter writer, BundleWriter::Create(directory));
@@ -154,7 +154,7 @@ absl::Status AddCommand(const std::string& directory, absl::string_view node, Vi
   GALEN_ASSIGN_OR_RETURN(const BundleWriter writer, OpenFor(directory, node));
   const std::string place = Directory(node, view);
   GALEN_ASSIGN_OR_RETURN(std::vector<CapturedCommand> commands, ReadCommands(writer, place));
-  // A number that no entry uses: the list may have been edited by hand.
+  // Find an unused number: the list may have been edited by hand.
   std::set<std::string> used;
   for (const CapturedCommand& command : commands) used.insert(command.stdout_file);
   std::size_t number = commands.size() + 1;
@@ -250,11 +250,12 @@ std::string FormatEnvironment(const std::map<std::string, std::string>& variable
   std::set<std::string> keys;
   for (const auto& [name, value] : variables) {
     std::string key = YamlQuote(name);
-    // Names that are no text, or very long, may look alike once written, and a key stands once.
+    // Names that are not text, or very long, may become equal when written, and keys must be
+    // unique.
     for (int i = 2; !keys.insert(key).second; ++i) {
       key = YamlQuote(absl::StrCat("(", i, ") ", name));
     }
-    // A key of more bytes is none unless it is marked as one (YAML 1.2, 7.4.3).
+    // A longer key must be marked as a key (YAML 1.2, 7.4.3).
     const bool long_key = key.size() > kSimpleKeyBytes;
     absl::StrAppend(&text, long_key ? "? " : "", key, long_key ? "\n" : "", ": ", YamlQuote(value),
                     "\n");

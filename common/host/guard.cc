@@ -21,9 +21,9 @@
 namespace galen::host {
 namespace {
 
-// How long SIGKILL may take to end everything, on a machine that has no time to spare.
+// How long SIGKILL may take to end everything, on an overloaded machine.
 constexpr std::int64_t kDeathMs = 3000;
-// Counting processes reads all of /proc; it may take this share of the guard's time at most.
+// Counting processes reads all of /proc, so its share of the guard's time is limited.
 constexpr std::int64_t kShortestSampleMs = 20;
 constexpr std::int64_t kSampleShare = 20;
 constexpr std::size_t kMostProcesses = 32000;
@@ -36,7 +36,7 @@ struct Process {
   bool ours;
 };
 
-// Not on the stack, and only touched where used.
+// Not on the stack; unused pages are never touched.
 std::array<Process, kMostProcesses> g_processes;
 
 std::int64_t NowMs() {
@@ -53,7 +53,7 @@ void CloseRange(unsigned first, unsigned last) {
   for (unsigned fd = first; fd <= last && fd < end; ++fd) close(static_cast<int>(fd));
 }
 
-// Closes every descriptor but these, which lie above 2.
+// Closes every descriptor except these, which are above 2.
 void CloseOthers(std::array<int, 5> keep) {
   for (std::size_t i = 1; i < keep.size(); ++i) {  // insertion sort
     for (std::size_t j = i; j > 0 && keep[j] < keep[j - 1]; --j) {
@@ -71,7 +71,7 @@ void CloseOthers(std::array<int, 5> keep) {
   CloseRange(next, UINT_MAX);
 }
 
-// A number of /proc/<pid>/stat, and moves `at` past it.
+// Reads a number of /proc/<pid>/stat, and moves `at` past it.
 long ReadNumber(const char*& at) {
   while (*at == ' ') ++at;
   const bool negative = *at == '-';
@@ -81,7 +81,7 @@ long ReadNumber(const char*& at) {
   return negative ? -number : number;
 }
 
-// False when the process is gone.
+// False: the process is gone.
 bool ReadStat(int proc, const char* name, Process& process) {
   std::array<char, 64> path = {};
   std::size_t length = 0;
@@ -92,7 +92,7 @@ bool ReadStat(int proc, const char* name, Process& process) {
   std::array<char, 512> text = {};
   const ssize_t got = read(fd, text.data(), text.size() - 1);
   close(fd);
-  // "4711 (a name) S 1 4711 ...": the name may hold anything, also ")".
+  // "4711 (a name) S 1 4711 ...": the name may contain anything, also ")".
   const char* at = nullptr;
   for (ssize_t i = 0; i < got; ++i) {
     if (text[static_cast<std::size_t>(i)] == ')') at = text.data() + i;
@@ -119,10 +119,11 @@ void Mark(pid_t pid, bool clear) {
   if (clear) __builtin_memset(g_marked.data(), 0, sizeof(g_marked));
   g_marked[Slot(pid)] = pid;
 }
-// 0, the parent of the first processes of the machine, is also what an empty slot holds.
+// 0, the parent of the first processes of the machine, is also the value of an empty slot.
 bool IsMarked(pid_t pid) { return pid > 1 && g_marked[Slot(pid)] == pid; }
 
-// Fills g_processes with all processes and marks those that descend from this one. The number read.
+// Fills g_processes with all processes, marks the descendants of this one, and returns their
+// number.
 std::size_t ReadProcesses() {
   const int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (proc < 0) return 0;
@@ -170,8 +171,8 @@ int CountLiving() {
   return living;
 }
 
-// Takes the exit codes of children. False when there is no child any more, and so no descendant:
-// one that lost its parent would be our child.
+// Takes the exit codes of children. False: there is no child any more, and thus no descendant,
+// because a descendant without a parent would be a child of this process.
 bool Reap() {
   for (;;) {
     const pid_t pid = waitpid(-1, nullptr, WNOHANG);
@@ -181,8 +182,8 @@ bool Reap() {
   }
 }
 
-// Takes the exit codes of what the program left behind. True when the program itself has ended: it
-// stays a zombie for now, so that its group's number cannot become another's.
+// Takes the exit codes of processes that the program left behind. True: the program itself has
+// ended; it stays a zombie for now, so that the id of its group cannot be reused.
 bool HasEnded(pid_t program) {
   for (;;) {
     siginfo_t info = {};
@@ -192,7 +193,7 @@ bool HasEnded(pid_t program) {
   }
 }
 
-// Kills all descendants; the number that would not go.
+// Kills all descendants; returns the number of those that did not end.
 int KillAll() {
   const std::int64_t end = NowMs() + kDeathMs;
   const pid_t own_group = getpgrp();
@@ -214,14 +215,14 @@ int KillAll() {
   return 0;
 }
 
-// True once the program runs, or cannot, which `error` then says; false when it is to stop before
-// that: execve(2) takes as long as the file system that the program lies on.
+// Waits until the program runs or fails to start (see `error`). False: it must stop before that;
+// execve(2) blocks as long as the file system of the program.
 bool Begins(int error_pipe, int control, int& error) {
   for (;;) {
     std::array<pollfd, 2> fds = {pollfd{error_pipe, POLLIN, 0}, pollfd{control, POLLIN, 0}};
     if (poll(fds.data(), fds.size(), -1) <= 0) continue;
     if (fds[0].revents != 0) {
-      // Ends without a word once the program runs.
+      // The pipe ends without data once the program runs.
       int said = 0;
       if (read(error_pipe, &said, sizeof(said)) == sizeof(said)) error = said;
       return true;
@@ -232,7 +233,7 @@ bool Begins(int error_pipe, int control, int& error) {
 
 [[noreturn]] void Say(int fd, GuardReport report) {
   report.last = true;
-  // Smaller than PIPE_BUF, so it is written whole or not at all.
+  // Smaller than PIPE_BUF, so it is written completely or not at all.
   const ssize_t written = write(fd, &report, sizeof(report));
   _exit(written == sizeof(report) ? EXIT_SUCCESS : EXIT_FAILURE);
 }
@@ -256,7 +257,7 @@ bool Begins(int error_pipe, int control, int& error) {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  // Said here and not by the guard, which the program may kill at once.
+  // Reported here and not by the guard, which the program may kill at once.
   GuardReport begun;
   begun.program = getpid();
   ready = ready && write(plan.report, &begun, sizeof(begun)) == sizeof(begun);
@@ -282,15 +283,15 @@ void RunGuard(const GuardPlan& told) {
   sigprocmask(SIG_SETMASK, &all, nullptr);
   setsid();
   prctl(PR_SET_CHILD_SUBREAPER, 1);
-  // Not through prctl(): AddressSanitizer's takes a lock there, and whichever thread held it does
-  // not live on this side of the fork.
+  // Not prctl(): AddressSanitizer's version takes a lock, and the thread that may hold it does not
+  // exist after the fork.
   syscall(SYS_prctl, PR_SET_NAME, "galen-guard", 0, 0, 0);
   plan.out = Moved(told.out);
   plan.err = Moved(told.err);
   plan.control = Moved(told.control);
   plan.report = Moved(told.report);
   CloseOthers({plan.out, plan.err, plan.control, plan.report, -1});
-  // What is opened below must not become 0, 1 or 2, which are the program's.
+  // Occupies 0, 1 and 2, which are the program's, so that no descriptor opened below gets them.
   for (int i = 0; i < 3; ++i) open("/dev/null", O_RDWR);
   std::array<int, 2> error_pipe = {-1, -1};
   sigset_t child_ended;
@@ -309,7 +310,7 @@ void RunGuard(const GuardPlan& told) {
   close(error_pipe[1]);
   const bool begins = program > 0 && Begins(error_pipe[0], plan.control, report.error);
   if (report.error != 0) Say(plan.report, report);
-  // Against a program that takes every processor while it is to be killed. Only root may.
+  // Helps to kill a program that occupies every processor. Only root may do it.
   setpriority(PRIO_PROCESS, 0, -10);
 
   std::int64_t interval = kShortestSampleMs;
@@ -344,7 +345,7 @@ void RunGuard(const GuardPlan& told) {
   }
   if (!report.ended) {
     kill(-program, SIGKILL);
-    kill(program, SIGKILL);  // which may have no group of its own yet
+    kill(program, SIGKILL);  // it may not have its own group yet
   }
   report.left = KillAll();
   Say(plan.report, report);

@@ -18,39 +18,39 @@
 
 namespace galen::host {
 
-// Whose eyes: the machine's own, or those of the job's container or process.
+// The view of the machine itself, or that of the job's container or process.
 enum class View { kHost, kJob };
 
-// What is read of a file at most, in bytes: of a content of that size more may follow.
+// Maximum bytes read from a file: a content of this size may be truncated.
 inline constexpr std::size_t kFileBytes = std::size_t{8} << 20;
 
-// What a program printed.
+// Result of a program.
 struct CommandResult {
   int exit_code = 0;
   std::string out;  // raw bytes, at most the host's limit
   std::string err;
-  bool truncated = false;  // output went on past the limit
-  bool excerpt = false;    // a part of the output: what is missing from it says nothing
+  bool truncated = false;  // the output was longer than the limit
+  bool excerpt = false;    // a part of the output, so absence in it proves nothing
   absl::Duration duration;
 };
 
-// What a program may take.
+// Resource limits of a program.
 struct ProcessLimits {
-  // Wall clock, with the search for it; then the program and all it started are killed.
+  // Wall clock, including the search for it; then the program and all its processes are killed.
   absl::Duration time = absl::Seconds(20);
-  // Bytes kept of standard output, and as many of standard error. What a program prints beyond is
-  // read and dropped, up to eight times as much; then it is killed.
+  // Bytes kept of standard output, and as many of standard error. Output beyond this is read and
+  // dropped, up to eight times as much; then the program is killed.
   std::size_t output = std::size_t{8} << 20;
-  // Address space of each of its processes, in bytes; 0: no limit. Beyond it an allocation fails.
+  // Address space of each of its processes, in bytes; 0: no limit. Allocations beyond it fail.
   std::int64_t memory = 0;
-  // Processes that it may have at a time; with more it is killed. 0: no limit.
+  // Maximum number of simultaneous processes; with more it is killed. 0: no limit.
   int processes = 0;
 };
 
-// Takes standard output as it comes, in pieces of any size, on the thread that asked for it.
+// Receives standard output as it arrives, in pieces of any size, on the calling thread.
 using OutputSink = std::function<void(absl::string_view piece)>;
 
-// How large a mounted file system is.
+// Size of a mounted file system.
 struct Space {
   std::string type;  // "tmpfs"
   std::int64_t total_bytes = 0;
@@ -61,22 +61,22 @@ struct Space {
 struct JobLog {
   std::string name;  // as the incident names it: "train.log"
   std::string path;  // absolute, to be opened by log_scan::LogReader
-  std::string node;  // the machine that wrote it; empty: not known, or several did
+  std::string node;  // the machine that wrote it; empty: unknown, or several machines
   std::optional<int> rank;
-  std::string kind;  // "job", "system", "scheduler"; empty: not known
+  std::string kind;  // "job", "system", "scheduler"; empty: unknown
 };
 
-// The only way to touch a machine: a live one or one captured in a bundle.
+// The only access to a machine: a live one, or one captured in a bundle.
 //
-// Errors of every method mean the same everywhere:
+// Errors have the same meaning in every method:
 //   NOT_FOUND          known to be absent: program not installed, file does not exist
-//   UNAVAILABLE        not captured in the bundle: nothing is known of it
-//   PERMISSION_DENIED  there, but this process may not read it
+//   UNAVAILABLE        not captured in the bundle: unknown
+//   PERMISSION_DENIED  it exists, but this process may not read it
 //   DEADLINE_EXCEEDED  it did not answer in time (a finding in itself)
 // A check turns the first three into SKIPPED and the fourth into ERROR.
 //
-// Thread-safe. One host serves one run of checks: results of Run() are kept, so that checks that
-// read the same command share one capture.
+// Thread-safe. One host serves one run of checks: results of Run() are kept, so that checks with
+// the same command share one result.
 class Host {
  public:
   virtual ~Host() = default;
@@ -84,17 +84,17 @@ class Host {
   // Name of the machine.
   virtual const std::string& name() const = 0;
 
-  // True when this is the machine the process runs on.
+  // True: this is the machine that the process runs on.
   virtual bool live() const = 0;
 
   // Runs `argv` (no shell) and waits for it.
   virtual absl::StatusOr<CommandResult> Run(absl::Span<const std::string> argv,
                                             View view = View::kHost) const = 0;
 
-  // As Run() on the machine itself, but within limits of its own, and anew each time: for programs
-  // that take long or that a site wrote. What it began is killed when `cancelled` is, and nothing
-  // of it is left when this returns. Beside the errors above: CANCELLED, and RESOURCE_EXHAUSTED
-  // when it had more processes than it may. A bundle gives what was captured of that argv.
+  // As Run() on the machine itself, but with separate limits, and without reuse of results: for
+  // programs that take long or that a site wrote. Its processes are killed when `cancelled` is
+  // cancelled, and none is left when this returns. Errors in addition to those above: CANCELLED,
+  // and RESOURCE_EXHAUSTED: too many processes. A bundle returns the captured result of that argv.
   virtual absl::StatusOr<CommandResult> RunWithin(absl::Span<const std::string> argv,
                                                   const ProcessLimits& limits,
                                                   const Cancellation& cancelled,
@@ -109,31 +109,30 @@ class Host {
   virtual absl::StatusOr<std::string> ReadFile(absl::string_view path,
                                                View view = View::kHost) const = 0;
 
-  // Paths that match a glob(7) pattern, sorted; `*` matches within one path component. NOT_FOUND
-  // when nothing matches although the parent is known, UNAVAILABLE when nothing was captured there.
+  // Paths that match a glob(7) pattern, sorted; `*` matches within one path component. NOT_FOUND:
+  // nothing matches and the parent is known; UNAVAILABLE: nothing was captured there.
   virtual absl::StatusOr<std::vector<std::string>> Glob(absl::string_view pattern,
                                                         View view = View::kHost) const = 0;
 
-  // The file system that is mounted at `target`, an absolute path. NOT_FOUND when none is mounted
-  // there. UNAVAILABLE where only `df` tells, as in a bundle.
+  // The file system that is mounted at `target`, an absolute path. NOT_FOUND: none is mounted
+  // there. UNAVAILABLE: only the output of `df` has it, as in a bundle.
   virtual absl::StatusOr<Space> SpaceAt(absl::string_view target, View view = View::kHost) const {
     static_cast<void>(target);
     static_cast<void>(view);
-    return absl::UnavailableError("the size of a file system is told by df alone here");
+    return absl::UnavailableError("only df reports the size of a file system here");
   }
 
-  // The environment of the job; UNAVAILABLE when it is not known.
+  // The environment of the job; UNAVAILABLE: unknown.
   virtual absl::StatusOr<std::map<std::string, std::string>> JobEnvironment() const = 0;
 
-  // The logs of the job, of every node and rank whose logs are at hand; never empty. UNAVAILABLE
-  // when there is none (docs/decisions/006).
+  // The available logs of the job, of every node and rank; never empty. UNAVAILABLE: there is none
+  // (docs/decisions/006).
   virtual absl::StatusOr<std::vector<JobLog>> JobLogs() const {
     return absl::UnavailableError("no log of the job is known");
   }
 
-  // The commands that were captured and begin with `prefix`, for those whose last words only the
-  // one who captured them knew ("sacct -j <job> -P"). A live host has none: it runs what it is
-  // asked.
+  // The captured commands that begin with `prefix`, for commands with arguments that only the
+  // capture knew ("sacct -j <job> -P"). Empty for a live host, which runs any command.
   virtual std::vector<std::vector<std::string>> Captured(absl::Span<const std::string> prefix,
                                                          View view = View::kHost) const {
     static_cast<void>(prefix);

@@ -24,13 +24,13 @@ constexpr std::size_t kMaxNodes = 10'000;
 constexpr std::size_t kMaxLogs = 1'000;
 constexpr std::size_t kMaxAttributes = 1'000;
 
-// What every reader below needs.
+// Common input of all readers below.
 struct File {
   absl::string_view name;
   std::vector<std::string>& remarks;
 };
 
-// Bytes that are no UTF-8 must not reach a proto `string` field.
+// A proto `string` field must be valid UTF-8.
 std::string Clean(absl::string_view text) { return CleanText(text, kMaxDescription); }
 
 absl::StatusOr<std::string> Text(const Yaml& value, const File& file, absl::string_view field) {
@@ -46,7 +46,7 @@ absl::Status Time(const Yaml& value, const File& file, absl::string_view field,
   if (!absl::ParseTime(absl::RFC3339_full, text, &time, &error)) {
     return YamlError(value, file.name,
                      absl::StrCat(field, ": \"", CleanText(text, 64),
-                                  "\" is no time; write 2025-01-31T12:00:00Z"));
+                                  "\" is not a time; write 2025-01-31T12:00:00Z"));
   }
   out = ToTimestamp(time);
   return absl::OkStatus();
@@ -71,7 +71,7 @@ absl::Status ExpectMap(const Yaml& value, const File& file, absl::string_view fi
   return YamlError(value, file.name, absl::StrCat(field, ": is not a map; write name: value"));
 }
 
-// `attributes`, and every field that the format does not name.
+// Reads `attributes`, and every unknown field.
 absl::Status Attribute(const Yaml& value, const File& file, absl::string_view field,
                        google::protobuf::Map<std::string, std::string>& out) {
   if (field == "attributes") {
@@ -93,7 +93,7 @@ absl::StatusOr<v1::LogSource> Log(const Yaml& entry, const File& file) {
   if (entry.kind == Yaml::Kind::kScalar) {
     log.set_path(Clean(entry.scalar));
   } else if (entry.kind != Yaml::Kind::kMap) {
-    return YamlError(entry, file.name, "logs: is no entry; write {path: train.log, kind: job}");
+    return YamlError(entry, file.name, "logs: is not an entry; write {path: train.log, kind: job}");
   }
   for (const auto& [name, value] : entry.fields) {
     if (name == "path") {

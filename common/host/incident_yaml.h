@@ -10,8 +10,8 @@
 
 namespace galen::host {
 
-// Reads the incident.yaml of a bundle. Fields that the format does not know are kept as attributes
-// of the workload and the environment; elsewhere each adds a line to `remarks`.
+// Reads the incident.yaml of a bundle. Unknown fields are kept as attributes of the workload and
+// the environment; elsewhere each adds a line to `remarks`.
 //
 // INVALID_ARGUMENT "file:line: what; remedy", also for a log path that is absolute or has "..",
 // and for more text, nodes or logs than galen.v1.Incident allows.

@@ -36,7 +36,7 @@ absl::Status FileError(int error, const std::string& path) {
     case EPERM:
       return absl::PermissionDeniedError(absl::StrCat(shown, " may not be read by this user"));
     default:
-      // sysfs answers EINVAL, EIO or EOPNOTSUPP for what the device does not tell.
+      // sysfs returns EINVAL, EIO or EOPNOTSUPP for values that the device does not report.
       return absl::UnavailableError(
           absl::StrCat(shown, " cannot be read (", absl::ErrnoToStatus(error, "").message(), ")"));
   }
@@ -68,9 +68,9 @@ absl::StatusOr<std::string> ReadPlace(const FileDescriptor& place, const std::st
   return content;
 }
 
-// Whether the last glob of this thread met a directory that it may not read: glob(3) passes over it
-// as if it were empty. Aligned, because in a program without another thread-local variable a linker
-// may put a lone byte on the page before the read-only data, and the program then does not start.
+// Whether the last glob of this thread met an unreadable directory, which glob(3) treats like an
+// empty one. Aligned, because in a program without another thread-local variable a linker may put a
+// single byte on the page before the read-only data, and the program then does not start.
 alignas(8) thread_local bool hidden_from_glob = false;
 int NoteHidden(const char* /*directory*/, int error) {
   hidden_from_glob = hidden_from_glob || error == EACCES || error == EPERM;
@@ -81,10 +81,11 @@ bool IsPattern(absl::string_view text) {
   return text.find_first_of("*?[") != absl::string_view::npos;
 }
 
-// True when a path that `pattern` names may be there and not be seen by this user. Names behind the
-// last wildcard are looked up without reading a directory, of which glob(3) says nothing.
+// True if a path that matches `pattern` may exist but be hidden from this user. Names after the
+// last wildcard are looked up without reading a directory, and glob(3) does not report errors
+// there.
 bool MayNotLookAt(const std::string& pattern) {
-  std::size_t tail = pattern.size();  // where the names behind the last wildcard begin
+  std::size_t tail = pattern.size();  // begin of the names after the last wildcard
   while (tail > 0) {
     const std::size_t slash = pattern.rfind('/', tail - 1);
     if (slash == std::string::npos || IsPattern(pattern.substr(slash + 1, tail - slash - 1))) break;
@@ -107,7 +108,7 @@ bool MayNotLookAt(const std::string& pattern) {
   });
 }
 
-// A place below the root of a process; links inside cannot lead out of it.
+// Opens a path below the root of a process; links inside cannot lead out of it.
 FileDescriptor OpenBelow(const FileDescriptor& root, const std::string& path) {
   open_how how = {};
   how.flags = O_PATH | O_CLOEXEC;
@@ -116,15 +117,15 @@ FileDescriptor OpenBelow(const FileDescriptor& root, const std::string& path) {
       static_cast<int>(syscall(SYS_openat2, root.get(), path.c_str(), &how, sizeof(how))));
 }
 
-// Where what the job has in its /proc lies in this machine's: `path` with `job_prefix` at its
-// begin is what has `prefix` there instead.
+// Maps a path in the job's /proc to this machine's /proc: `job_prefix` at the begin of `path` is
+// replaced by `prefix`.
 struct OwnProc {
   std::string job_prefix;
   std::string prefix;
 };
 
-// In the job's own /proc "self" is the process that reads, or leads nowhere where the job counts
-// its processes for itself (a container); then its number is another one there, too.
+// In the job's own /proc, "self" is the reading process, or a broken link if the job has its own
+// PID namespace (a container); then its process id differs there, too.
 std::optional<OwnProc> FindOwnProc(pid_t pid, absl::string_view path) {
   const std::string process = absl::StrCat("/proc/", pid);
   for (const std::string& own : {std::string("/proc/self"), process}) {
@@ -137,7 +138,7 @@ std::optional<OwnProc> FindOwnProc(pid_t pid, absl::string_view path) {
   return std::nullopt;
 }
 
-// What is not found of a process that has ended meanwhile is not known to be absent.
+// A file that is not found is not known as absent if the process has ended meanwhile.
 absl::Status IfAlive(pid_t pid, absl::Status status) {
   if (!absl::IsNotFound(status)) return status;
   struct stat info;

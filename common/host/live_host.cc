@@ -30,7 +30,7 @@
 namespace galen::host {
 namespace {
 
-// Where the tools of this trade live, for users and services whose PATH leaves them out.
+// Directories of the tools of the field, for users and services whose PATH lacks them.
 constexpr absl::string_view kSystemPath =
     "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/opt/rocm/bin";
 
@@ -50,7 +50,7 @@ std::string DefaultSearchPath() {
   std::set<std::string> seen;
   const std::string all = absl::StrCat(Variable("PATH"), ":", kSystemPath);
   for (const absl::string_view directory : absl::StrSplit(all, ':', absl::SkipEmpty())) {
-    // A relative directory would let the place galen is started from choose the program.
+    // With a relative directory, the working directory of galen would choose the program.
     if (!absl::StartsWith(directory, "/")) continue;
     if (seen.insert(std::string(directory)).second) directories.emplace_back(directory);
   }
@@ -73,7 +73,7 @@ absl::StatusOr<std::vector<JobLog>> LogsOfProcess(pid_t pid, const std::string& 
   const std::string process = absl::StrCat("/proc/", pid);
   bool hidden = false;
   for (const int descriptor : {1, 2}) {
-    // Opened through /proc, so that it is found whatever the job has mounted.
+    // Opened through /proc, so that it is found regardless of the job's mounts.
     const std::string path = absl::StrCat(process, "/fd/", descriptor);
     std::error_code error;
     if (!std::filesystem::is_regular_file(path, error)) {
@@ -115,7 +115,7 @@ LiveHost::LiveHost(Options options) : options_(std::move(options)) {
   environment_ = {
       absl::StrCat("PATH=", options_.search_path), "LC_ALL=C",
       absl::StrCat("HOME=", home.empty() ? "/" : home),
-      // By default CUDA puts the fastest GPU first, and GPU 0 is not that of nvidia-smi.
+      // By default CUDA lists the fastest GPU first, so its GPU 0 may differ from nvidia-smi's.
       "CUDA_DEVICE_ORDER=PCI_BUS_ID"};
 }
 
@@ -154,7 +154,7 @@ absl::StatusOr<CommandResult> LiveHost::RunInTime(absl::Span<const std::string> 
   absl::StatusOr<CommandResult> result = absl::DeadlineExceededError("");
   if (left > absl::ZeroDuration()) result = RunHere(argv, limits, cancelled, nullptr);
   if (!absl::IsDeadlineExceeded(result.status())) return result;
-  // It had less time than a command may take, so nobody can say that it hangs.
+  // It had less time than a command may take, so it is unknown whether it hangs.
   return absl::CancelledError(absl::StrCat("\"", ShownCommand(argv),
                                            "\" was not finished when the time for commands on ",
                                            options_.name, " was over"));
@@ -171,7 +171,7 @@ absl::StatusOr<CommandResult> LiveHost::RunHere(absl::Span<const std::string> ar
                                                 const ProcessLimits& limits,
                                                 const Cancellation& cancelled,
                                                 const OutputSink& on_output) const {
-  // A directory of the search path may lie on a file system that does not answer.
+  // A directory of the search path may be on a file system that does not answer.
   const ProgramFinder find = [&](const std::string& name) -> absl::StatusOr<std::string> {
     if (absl::StrContains(name, '/')) return name;
     return WithWatchdog<std::string>(
@@ -189,7 +189,7 @@ template <typename T>
 absl::StatusOr<T> LiveHost::WithWatchdog(StuckReads::Kind kind, absl::string_view what,
                                          std::function<absl::StatusOr<T>()> work) const {
   const std::shared_ptr<StuckReads> stuck = options_.stuck_reads;
-  // Another job is another machine, as far as its files go.
+  // For files, another job counts as another machine.
   const std::string key = absl::StrCat(
       kind == StuckReads::Kind::kJob ? absl::StrCat(*options_.job_pid, ":") : "", what);
   if (stuck->Holds(kind, key)) {
@@ -201,10 +201,10 @@ absl::StatusOr<T> LiveHost::WithWatchdog(StuckReads::Kind kind, absl::string_vie
                                                      stuck->most(), " earlier reads on ",
                                                      options_.name, " are stuck"));
   }
-  // What the thread touches is its own: it may outlive this call and this object.
+  // State of the thread, which may outlive this call and this object.
   struct Shared {
     std::promise<absl::StatusOr<T>> promise;
-    std::atomic<int> owner{0};  // who comes second settles the count of stuck reads
+    std::atomic<int> owner{0};  // the second to arrive corrects the count of stuck reads
   };
   const auto shared = std::make_shared<Shared>();
   std::future<absl::StatusOr<T>> future = shared->promise.get_future();
@@ -268,7 +268,7 @@ absl::StatusOr<Space> LiveHost::SpaceAt(absl::string_view target, View view) con
     return absl::UnavailableError(absl::StrCat(
         CleanText(target, 256), ": no process of the job is known on ", options_.name));
   }
-  // Of the job: as its mount namespace has it, below its root.
+  // View of the job: in its mount namespace, below its root.
   const pid_t pid = view == View::kJob ? *options_.job_pid : 0;
   GALEN_ASSIGN_OR_RETURN(const std::string mounts, ReadFile("/proc/self/mounts", view));
   std::string type;

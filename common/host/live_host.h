@@ -26,36 +26,36 @@ namespace galen::host {
 
 // The machine that this process runs on. Thread-safe.
 //
-// Commands get PATH, HOME, LC_ALL=C and CUDA_DEVICE_ORDER=PCI_BUS_ID and nothing else of this
+// Commands get PATH, HOME, LC_ALL=C and CUDA_DEVICE_ORDER=PCI_BUS_ID, and nothing else from this
 // process's environment. A command runs once for each LiveHost: its result, or error, is kept, and
-// callers at the same time wait for the first. Files are read anew each time. A read that blocks (a
-// dead NFS server, a stuck driver behind sysfs) is left to its thread and answered with
-// DEADLINE_EXCEEDED, and so is who asks for the same again before it has ended. Looking for a
-// program is a read like that.
+// concurrent callers wait for the first. Files are read each time. A read that blocks (a dead NFS
+// server, a stuck driver behind sysfs) is left to its thread and returns DEADLINE_EXCEEDED, and so
+// does a repeated read of the same path before it has ended. The search for a program counts as a
+// read.
 //
-// Beside the errors of Host: FAILED_PRECONDITION a path is not a regular file; INVALID_ARGUMENT it
-// is not absolute; RESOURCE_EXHAUSTED too many reads are stuck already.
+// Errors in addition to those of Host: FAILED_PRECONDITION a path is not a regular file;
+// INVALID_ARGUMENT it is not absolute; RESOURCE_EXHAUSTED too many reads are stuck.
 class LiveHost final : public Host {
  public:
   struct Options {
     std::string name;       // empty: the host name
     ProcessLimits command;  // of each command
-    // When Run() ends commands that still go on, on SteadyNow()'s scale, and begins no more: they
-    // are CANCELLED, as nobody knows whether they hang.
+    // Time on SteadyNow()'s scale at which Run() ends running commands and starts no more: they are
+    // CANCELLED, because it is unknown whether they hang.
     absl::Time commands_by = absl::InfiniteFuture();
     absl::Duration read_time = absl::Seconds(5);
     std::size_t read_bytes = kFileBytes;  // of each file
-    int max_stuck_reads = 16;             // of a kind; not looked at with `stuck_reads`
-    // Shared by hosts that are the same machine; nullptr: this one's own.
+    int max_stuck_reads = 16;             // of a kind; ignored if `stuck_reads` is set
+    // Shared by hosts of the same machine; nullptr: not shared.
     std::shared_ptr<StuckReads> stuck_reads;
-    // Directories that programs are looked for in, separated by ":". Empty: those of this
-    // process's PATH, and the system's own.
+    // Directories to search for programs, separated by ":". Empty: those of this process's PATH,
+    // and the system's own.
     std::string search_path;
-    // Kills every command when it is cancelled; nullptr: nobody does.
+    // Kills every command when it is cancelled; may be nullptr.
     std::shared_ptr<const Cancellation> cancelled;
-    // A process of the job. Without it nothing is known of the job but its logs.
+    // A process of the job. Without it only the logs of the job are known.
     std::optional<pid_t> job_pid;
-    // The logs of the job, where somebody said which they are; empty: what that process writes to.
+    // The logs of the job, if configured; empty: the files that this process writes to.
     std::vector<JobLog> logs;
   };
 
@@ -64,7 +64,7 @@ class LiveHost final : public Host {
   const std::string& name() const override { return options_.name; }
   bool live() const override { return true; }
   absl::StatusOr<CommandResult> Run(absl::Span<const std::string> argv, View view) const override;
-  // `cancelled` alone ends it, not that of the options.
+  // Ended only by `cancelled`, not by that of the options.
   absl::StatusOr<CommandResult> RunWithin(absl::Span<const std::string> argv,
                                           const ProcessLimits& limits,
                                           const Cancellation& cancelled,
@@ -83,14 +83,14 @@ class LiveHost final : public Host {
     std::optional<absl::StatusOr<CommandResult>> result;
   };
 
-  // As the options say.
+  // Runs within the time limits of the options.
   absl::StatusOr<CommandResult> RunInTime(absl::Span<const std::string> argv,
                                           const Cancellation& cancelled) const;
   absl::StatusOr<CommandResult> RunHere(absl::Span<const std::string> argv,
                                         const ProcessLimits& limits, const Cancellation& cancelled,
                                         const OutputSink& on_output) const;
 
-  // Runs `work` on a thread of its own and waits for it, but not for ever. `what` names it.
+  // Runs `work` on a separate thread and waits for it with a time limit. `what` names it in errors.
   template <typename T>
   absl::StatusOr<T> WithWatchdog(StuckReads::Kind kind, absl::string_view what,
                                  std::function<absl::StatusOr<T>()> work) const;

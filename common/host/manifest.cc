@@ -28,7 +28,7 @@ absl::StatusOr<std::vector<std::string>> Nodes(const Yaml& value, absl::string_v
       return YamlError(
           value, file,
           absl::StrCat("nodes: \"", CleanText(node, 64),
-                       "\" is no host name; use letters, digits, \".\", \"_\", \"-\""));
+                       "\" is not a valid host name; use letters, digits, \".\", \"_\", \"-\""));
     }
     if (!seen.insert(node).second) {
       return YamlError(value, file, absl::StrCat("nodes: ", node, " is there twice; keep one"));
@@ -37,7 +37,7 @@ absl::StatusOr<std::vector<std::string>> Nodes(const Yaml& value, absl::string_v
   return nodes;
 }
 
-// Notes are for people: an entry may be a text, or a map whose values are read as one text.
+// Notes are for people: an entry is a text, or a map whose values are joined to one text.
 std::vector<std::string> Notes(const Yaml* value) {
   std::vector<std::string> notes;
   if (value == nullptr) return notes;

@@ -6,11 +6,11 @@
 
 namespace galen::host {
 
-// The machine that evidence is of which names none: there is one, and nobody told its name.
+// Name of the machine for evidence that names none: there is one machine with an unknown name.
 inline constexpr absl::string_view kReportedMachine = "reported-machine";
 
-// True when `name` may name a node and so a directory below nodes/: letters, digits, ".", "_" and
-// "-", at most 253 of them, a letter or digit first.
+// True if `name` is a valid name of a node, and thus of a directory below nodes/: letters, digits,
+// ".", "_" and "-", at most 253 characters, a letter or digit first.
 inline bool IsNodeName(absl::string_view name) {
   if (name.empty() || name.size() > 253 ||
       !absl::ascii_isalnum(static_cast<unsigned char>(name[0]))) {

@@ -29,11 +29,11 @@
 namespace galen::host {
 namespace {
 
-// How long a guard may take to go once everything is killed. One whose program is stuck in the
-// kernel reports that after three seconds.
+// How long a guard may take to end once everything is killed. If its program is stuck in the
+// kernel, it reports that after three seconds.
 constexpr absl::Duration kDeath = absl::Seconds(2);
 constexpr absl::Duration kLongestNap = absl::Hours(1);
-// How often a cancellation is looked for.
+// Interval of the checks for a cancellation.
 constexpr absl::Duration kCancelNap = absl::Milliseconds(20);
 constexpr std::size_t kDropFactor = 8;
 
@@ -81,7 +81,7 @@ struct Stream {
   std::string text;
   std::size_t seen = 0;
 
-  // Takes what is there; closes itself at the end.
+  // Reads the available output; closes itself at the end.
   void Drain(std::size_t limit) {
     std::array<char, 65536> chunk;
     while (fd.is_open()) {
@@ -95,7 +95,7 @@ struct Stream {
       const std::size_t got = static_cast<std::size_t>(n);
       seen += got;
       text.append(chunk.data(), std::min(got, limit - text.size()));
-      // Others must get their turn although this one never stops.
+      // An endless stream must not block the others.
       if (seen > limit * kDropFactor) return;
     }
   }
@@ -109,9 +109,9 @@ class Guard {
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
 
-  // Waits for it; one that is stuck is waited for in the background, and its program killed from
-  // here. One that has begun nothing yet has nothing to kill, and is killed: it would hold this
-  // program's own streams open for ever.
+  // Waits for it; if it is stuck, waits in the background and kills its program directly. A guard
+  // that has not started its program yet is killed: it would keep this program's own streams open
+  // for ever.
   ~Guard() {
     Stop();
     const absl::Time end = SteadyNow() + kDeath;
@@ -127,11 +127,11 @@ class Guard {
         }
       }).detach();
     } catch (const std::system_error&) {
-      // No thread to be had: a zombie remains.
+      // No thread is available: a zombie remains.
     }
   }
 
-  // Tells it to kill everything; one that its program stopped goes on for that.
+  // Tells it to kill everything; a guard that was stopped by its program is continued.
   void Stop() {
     control_.Close();
     kill(pid_, SIGCONT);
@@ -139,7 +139,7 @@ class Guard {
   bool stopped() const { return !control_.is_open(); }
   int fd() const { return report_.get(); }
 
-  // True once it has reported the end, or is gone without a word.
+  // True once it has reported the end, or is gone without a report.
   bool Poll(std::optional<GuardReport>& report) {
     GuardReport next;
     while (true) {
@@ -147,12 +147,12 @@ class Guard {
       if (n < 0 && errno == EINTR) continue;
       if (n < 0 && errno == EAGAIN) return false;
       if (n != static_cast<ssize_t>(sizeof(next))) {
-        // Somebody killed it. Its program is ours to end.
+        // The guard was killed, so its program must be ended here.
         if (program_ > 1) kill(-program_, SIGKILL);
         return true;
       }
       if (next.last) {
-        program_ = 0;  // its number may be another's from now on
+        program_ = 0;  // its id may be reused from now on
         report = next;
         return true;
       }
@@ -161,8 +161,8 @@ class Guard {
   }
 
  private:
-  // Takes the exit code of a guard. One that was stopped, also again and again by what it is about
-  // to kill, is made to go on.
+  // Takes the exit code of a guard. A stopped guard is continued, even if its program stops it
+  // repeatedly.
   static bool IsGone(pid_t pid, int flags) {
     int status = 0;
     const pid_t found = waitpid(pid, &status, flags | WUNTRACED);
@@ -174,7 +174,7 @@ class Guard {
   }
 
   const pid_t pid_;
-  pid_t program_ = -1;  // -1 before it has begun, 0 after its end
+  pid_t program_ = -1;  // -1: not started, 0: ended
   FileDescriptor control_;
   FileDescriptor report_;
 };
@@ -182,7 +182,8 @@ class Guard {
 // Why a program was stopped before its end.
 enum class Stopped { kNo, kTime, kCancelled, kOutput };
 
-// Reads both streams until the program has ended or used up its limits, and all of it is gone.
+// Reads both streams until the program has ended or exceeded its limits, and all its processes are
+// gone.
 class Collector {
  public:
   Collector(Guard& guard, Stream out, Stream err, const ProcessLimits& limits,
@@ -194,14 +195,14 @@ class Collector {
         cancelled_(cancelled),
         on_output_(on_output) {}
 
-  // The guard's last word; nothing when it gave none.
+  // The guard's last report; nothing: there was none.
   std::optional<GuardReport> Wait() {
     std::optional<GuardReport> report;
     const absl::Time deadline = start_ + limits_.time;
     absl::Time give_up = absl::InfiniteFuture();
     while (true) {
       const bool ended = guard_.Poll(report);
-      // After the end: what it wrote before is in the pipes by now.
+      // After the end all its output is in the pipes.
       Drain();
       if (ended) return report;
       const absl::Time now = SteadyNow();
@@ -219,7 +220,7 @@ class Collector {
       std::array<pollfd, 3> fds = {pollfd{out_.fd.get(), POLLIN, 0},
                                    pollfd{err_.fd.get(), POLLIN, 0},
                                    pollfd{guard_.fd(), POLLIN, 0}};
-      // A flood that is not read any more must not keep this thread awake.
+      // Output that is no longer read must not keep this thread busy.
       if (guard_.stopped()) fds[0].fd = fds[1].fd = -1;
       absl::Duration wait =
           std::min(guard_.stopped() ? give_up - now : deadline - now, kLongestNap);
@@ -259,7 +260,7 @@ class Collector {
   Stopped stopped_ = Stopped::kNo;
 };
 
-// The outcome of a program from how its guard saw it end.
+// The outcome of a program, from the report of its guard.
 absl::StatusOr<CommandResult> Outcome(Collector& collector,
                                       const std::optional<GuardReport>& report,
                                       const ProcessLimits& limits,

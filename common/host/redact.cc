@@ -25,12 +25,12 @@ absl::StatusOr<std::unique_ptr<re2::RE2>> Compile(absl::string_view pattern) {
       std::make_unique<re2::RE2>(re2::StringPiece(pattern.data(), pattern.size()), options);
   if (!regex->ok()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("\"", pattern, "\": is no RE2 pattern: ", regex->error()));
+        absl::StrCat("\"", pattern, "\": is not a valid RE2 pattern: ", regex->error()));
   }
   return regex;
 }
 
-// Groups of a pattern that are looked at, its whole match counted.
+// Number of groups of a pattern that are read, including the whole match.
 constexpr int kMostGroups = 8;
 
 std::string RedactOne(const re2::RE2& regex, absl::string_view text,
@@ -44,13 +44,13 @@ std::string RedactOne(const re2::RE2& regex, absl::string_view text,
   while (from <= text.size() &&
          regex.Match(input, from, text.size(), re2::RE2::UNANCHORED, groups.data(), used)) {
     const re2::StringPiece match = groups[0];
-    // Of alternatives only one took part; the groups of the others point nowhere.
+    // Only one alternative matches; the groups of the others are null.
     re2::StringPiece secret = used > 1 ? re2::StringPiece() : match;
     for (int i = 1; i < used && secret.data() == nullptr; ++i) {
       secret = groups[static_cast<std::size_t>(i)];
     }
     const auto match_end = static_cast<std::size_t>(match.data() + match.size() - text.data());
-    // A pattern that matches nothing must not stop the walk.
+    // An empty match must not stop the loop.
     from = match.empty() ? match_end + 1 : match_end;
     if (secret.empty() || absl::string_view(secret.data(), secret.size()) == kRedacted) continue;
     if (is_none(absl::string_view(match.data(), match.size()))) continue;

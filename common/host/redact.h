@@ -15,10 +15,10 @@ class RE2;
 
 namespace galen::host {
 
-// What stands where a secret stood.
+// Replaces a secret.
 inline constexpr absl::string_view kRedacted = "[redacted]";
 
-// Takes secrets out of what leaves a machine. The patterns are data (knowledge/capture.txt).
+// Masks secrets in data that leaves a machine. The patterns are data (knowledge/capture.txt).
 // Thread-safe once filled.
 class Redactor {
  public:
@@ -27,29 +27,29 @@ class Redactor {
   Redactor(Redactor&&) noexcept;
   Redactor& operator=(Redactor&&) noexcept;
 
-  // A pattern over text: what the first of its groups that took part matches is a secret, or all of
-  // it where it has no group.
-  // `kind` names the secret in lists ("private key"). INVALID_ARGUMENT: RE2 refuses the pattern.
+  // A pattern over text: the secret is the first of its groups that matches, or the whole match if
+  // it has no group. `kind` names the secret in lists ("private key"). INVALID_ARGUMENT: RE2
+  // refuses the pattern.
   absl::Status AddPattern(absl::string_view kind, absl::string_view pattern);
 
-  // A pattern over names: variables that it matches anywhere hold secrets.
+  // A pattern over names: variables with a match anywhere in the name are secret.
   absl::Status AddVariablePattern(absl::string_view pattern);
 
-  // A pattern over what the others took for a secret: all of the match of such a pattern, or
-  // NAME=VALUE of such a variable. Where it matches all of that there is no secret.
+  // An exception: applied to the whole match of a text pattern, or to NAME=VALUE of a variable. If
+  // it matches all of it, there is no secret.
   absl::Status AddException(absl::string_view pattern);
 
-  // `text` with each secret replaced; everything else stays byte for byte. Adds to `counts` how
-  // many secrets of each kind there were.
+  // `text` with each secret replaced; everything else is unchanged byte for byte. Adds the number
+  // of secrets of each kind to `counts`.
   std::string Redact(absl::string_view text, std::map<std::string, int>& counts) const;
 
-  // True when a variable of this name is taken to hold a secret.
+  // True if a variable of this name is treated as secret.
   bool IsSecretName(absl::string_view name) const;
-  // The same of a variable whose value is known.
+  // As IsSecretName(), for a variable with a known value.
   bool IsSecret(absl::string_view name, absl::string_view value) const;
 
  private:
-  // Whether what was taken for a secret, with what stands around it, is none.
+  // Whether a match, including its context, is an exception and thus not a secret.
   bool IsException(absl::string_view whole) const;
 
   struct Pattern {
@@ -61,7 +61,7 @@ class Redactor {
   std::vector<std::unique_ptr<re2::RE2>> exceptions_;
 };
 
-// "2 private key, 1 URL password" of what Redact counted.
+// "2 private key, 1 URL password" for the counts of Redact.
 std::string ShownCounts(const std::map<std::string, int>& counts);
 
 }  // namespace galen::host

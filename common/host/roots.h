@@ -9,10 +9,10 @@
 
 namespace galen::host {
 
-// The real path of `path` (links resolved) when it lies in or below one of `roots`; without roots,
-// wherever it lies. `flag` is the setting that names the roots, for the message.
-// NOT_FOUND it does not exist; PERMISSION_DENIED it lies elsewhere. Says nothing of what lies
-// outside the roots, not even whether it exists.
+// The real path of `path` (links resolved) if it is in or below one of `roots`; without roots, any
+// path. `flag` is the setting that names the roots, for the message. NOT_FOUND it does not exist;
+// PERMISSION_DENIED it is outside. Reveals nothing about paths outside the roots, not even whether
+// they exist.
 absl::StatusOr<std::string> ResolveWithin(const std::string& path,
                                           const std::vector<std::string>& roots,
                                           absl::string_view flag);

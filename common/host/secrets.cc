@@ -17,10 +17,10 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
 
-// No pattern finds a secret in a text that is shorter.
+// No pattern matches a shorter text.
 constexpr std::size_t kShortest = 8;
 
-// Null where the rules cannot be read: a defect of the build, in which nothing is shown.
+// Null: the rules cannot be read, which is a defect of the build; then no text is shown.
 const Redactor* Rules() {
   static const Redactor* const rules = []() -> const Redactor* {
     absl::StatusOr<CapturePlan> plan = ParseCapturePlan(SecretsPlan(), "capture.txt");

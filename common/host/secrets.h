@@ -8,15 +8,15 @@
 #include "absl/strings/string_view.h"
 #include "common/host/redact.h"
 
-// The one redactor of what leaves Galen: results of checks, requests to language models, tickets,
-// past incidents. Its rules are the "redact" lines of knowledge/capture.txt as they were when the
-// program was built, so that no program is without them and no directory can take them away.
+// The redactor for all data that leaves Galen: results of checks, requests to language models,
+// tickets, past incidents. Its rules are the "redact" lines of knowledge/capture.txt at build time,
+// so that every program has them and no directory can remove them.
 namespace galen::host {
 
 // `text` with each secret replaced by kRedacted. Thread-safe.
 std::string WithoutSecrets(absl::string_view text);
 
-// The same of every text in a message and below it.
+// Masks the secrets in every text of a message, including nested messages.
 void TakeOutSecrets(google::protobuf::Message& message);
 
 // Whether a variable of this name holds a secret.

@@ -5,7 +5,7 @@
 
 namespace galen::host {
 
-// knowledge/capture.txt as it was when the program was built.
+// knowledge/capture.txt at build time.
 absl::string_view SecretsPlan();
 
 }  // namespace galen::host

@@ -10,13 +10,13 @@
 
 namespace galen::host {
 
-// The reads of one machine that were given up and still block, each on a thread of its own that
-// nobody can end. Those who look at the same machine share one, or its bound would bound nothing.
+// The reads of one machine that timed out and still block, each on a separate thread that cannot be
+// ended. All hosts of the same machine share one object, otherwise the limit would have no effect.
 // Thread-safe.
 class StuckReads {
  public:
-  // Each kind has a bound of its own: the dead file system of a job, or one that programs are
-  // looked for on, must not keep anybody from the machine's own files.
+  // Each kind has a separate limit: a dead file system of a job, or of the search path, must not
+  // block access to the machine's own files.
   enum class Kind { kMachine, kJob, kProgram };
 
   // `most` reads of a kind may be stuck.
@@ -40,7 +40,7 @@ class StuckReads {
   void Remove(Kind kind, const std::string& key) {
     const MutexLock lock(mu_);
     std::multiset<std::string>& keys = keys_[kind];
-    // One of them: two reads of the same place may have begun before either was given up.
+    // Only one entry: two reads of the same path may have started before either timed out.
     if (const auto found = keys.find(key); found != keys.end()) keys.erase(found);
   }
 

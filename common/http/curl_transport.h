@@ -23,7 +23,7 @@ namespace galen::http {
 
 // The server that requests go to, and how.
 struct Options {
-  // "https://10.0.0.1:443", and a path that stands before all targets; "": targets are whole URLs.
+  // "https://10.0.0.1:443", and a path that precedes all targets; "": targets are whole URLs.
   std::string server;
   std::string what;  // with `server` before messages: "API server", "Prometheus"; "": neither
   // The header that has the secret, up to it; for "Basic" the secret is base64 of name:password.

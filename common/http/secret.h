@@ -20,7 +20,7 @@ class Secret {
   const std::string& Reveal() const { return text_; }
   bool operator==(const Secret& other) const { return text_ == other.text_; }
 
-  // `text` with "[key]" wherever it holds the secret: for what others said of it.
+  // `text` with "[key]" wherever it holds the secret: for texts of others.
   std::string TakenOutOf(absl::string_view text) const {
     if (text_.empty()) return std::string(text);
     return absl::StrReplaceAll(text, {{text_, "[key]"}});

@@ -17,7 +17,7 @@
 namespace galen::incident_history {
 namespace {
 
-// A file is kMagic and records: u32 length, u32 checksum of what follows, and so many bytes.
+// A file is kMagic and records: u32 length, u32 checksum of the body, and a body of that length.
 constexpr absl::string_view kMagic = "GALENLOG1\n\n\n\n\n\n\n";
 constexpr size_t kRecordHeader = 8;
 constexpr std::uint32_t kMostRecordBytes =
@@ -94,7 +94,7 @@ absl::StatusOr<Recent> DecodeRecent(absl::string_view bytes) {
   const std::uint32_t scale = Number(bytes);
   std::memcpy(&recent.vector.scale, &scale, sizeof(scale));
   if (!std::isfinite(recent.vector.scale)) {
-    return absl::DataLossError("the record's vector is no vector");
+    return absl::DataLossError("the record's vector is invalid");
   }
   recent.vector.values.assign(values.begin(), values.end());
   recent.analysis = Analyse(recent.document.text);
@@ -109,10 +109,10 @@ absl::StatusOr<std::uint64_t> ReadLog(absl::string_view bytes, const std::string
   if (bytes.size() < kMagic.size()) {
     // Cut off while it was created: nothing was in it.
     if (absl::string_view(kMagic).substr(0, bytes.size()) == bytes) return std::uint64_t{0};
-    return absl::DataLossError(absl::StrCat(name, ": is no log of past incidents", kRemedy));
+    return absl::DataLossError(absl::StrCat(name, ": is not a log of past incidents", kRemedy));
   }
   if (bytes.substr(0, kMagic.size()) != kMagic) {
-    return absl::DataLossError(absl::StrCat(name, ": is no log of past incidents", kRemedy));
+    return absl::DataLossError(absl::StrCat(name, ": is not a log of past incidents", kRemedy));
   }
   size_t at = kMagic.size();
   while (at < bytes.size()) {

@@ -29,11 +29,11 @@ class AppendLog {
   AppendLog(const AppendLog&) = delete;
   AppendLog& operator=(const AppendLog&) = delete;
 
-  // All of them are on the disk when it returns OK. After an error none of them is, and the next
-  // call tries anew.
+  // All of them are on the disk when it returns OK. After an error none of them is, and the caller
+  // may call again.
   absl::Status Append(absl::Span<const Recent* const> recent);
 
-  // Of what is acknowledged.
+  // Bytes of the acknowledged records.
   std::uint64_t bytes() const { return bytes_; }
 
  private:
@@ -45,12 +45,12 @@ class AppendLog {
   std::uint64_t bytes_;
 };
 
-// A document as one record, and back: `bytes` is what stands between its length and its checksum.
-// DATA_LOSS when it contradicts itself. Pure.
+// A document as one record, and back: `bytes` is the part between its length and its checksum.
+// DATA_LOSS when it is inconsistent. Pure.
 std::string EncodeRecent(const Recent& recent);
 absl::StatusOr<Recent> DecodeRecent(absl::string_view bytes);
 
-// Reads all records of `bytes`, a whole file named `name`; gives the length of what is sound.
+// Reads all records of `bytes`, a whole file named `name`; returns the length of the sound part.
 absl::StatusOr<std::uint64_t> ReadLog(absl::string_view bytes, const std::string& name,
                                       const std::function<absl::Status(Recent)>& use);
 

@@ -16,15 +16,15 @@ struct DenseOptions {
   // Candidates that a walk through a graph looks at, at least: more find more, and take longer. 0:
   // DefaultEffort.
   size_t effort = 0;
-  // Documents that words have found: a walk sets out from them too. What is near by its vector
-  // mostly shares words, and the entry of a graph of a million is far from most of it.
+  // Documents found by words, from which a walk starts too. Neighbours by vector mostly share
+  // words, and the entry of a graph of a million is far from most of it.
   absl::Span<const Scored> seeds;
   // Leaves out documents of this label, unless empty. A graph is then not asked.
   std::string without;
 };
 
-// What a graph of so many documents asks for: measured by bench/retrieval, whose README says what
-// it finds.
+// The default effort for a graph of this many documents, measured by bench/retrieval; its README
+// has the results.
 size_t DefaultEffort(size_t graph_documents);
 
 // The `most` documents whose vectors have the highest cosine with `query`, above 0, best first.

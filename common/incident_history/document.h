@@ -5,16 +5,16 @@
 
 namespace galen::incident_history {
 
-// What a past incident is to the index.
+// A past incident as the index stores it.
 struct Document {
   std::string id;       // unique in a store, not empty, at most kMaxIdBytes
   std::string label;    // its established cause, at most kMaxIdBytes
-  std::string text;     // what it is found by
-  std::string payload;  // the caller's own, given back with a hit and never looked into
+  std::string text;     // the text that a search compares
+  std::string payload;  // the caller's own, returned with a hit and never read
 };
 
 inline constexpr size_t kMaxIdBytes = 1024;
-// Of text and of payload each.
+// Limit of text and of payload each.
 inline constexpr size_t kMaxDocumentBytes = 1 << 20;
 
 }  // namespace galen::incident_history

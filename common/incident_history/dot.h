@@ -6,7 +6,7 @@
 
 namespace galen::incident_history {
 
-// Vectors stand in rows of a multiple of this many bytes, filled up with zeros.
+// Vectors are rows of a multiple of this many bytes, padded with zeros.
 inline constexpr size_t kRowBytes = 64;
 constexpr size_t Stride(size_t dimensions) {
   return (dimensions + kRowBytes - 1) / kRowBytes * kRowBytes;

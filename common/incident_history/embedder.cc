@@ -58,7 +58,7 @@ Vector Quantize(const std::vector<float>& components) {
     vector.values.push_back(value);
     square += static_cast<double>(value) * static_cast<double>(value);
   }
-  // Of what is kept, so that a text is exactly like itself.
+  // From the rounded values, so that the cosine of a text with itself is exactly 1.
   vector.scale = static_cast<float>(1 / std::sqrt(square));
   return vector;
 }

@@ -14,15 +14,15 @@ namespace galen::incident_history {
 // How rare a word of the corpus is, by its hash (tokens.h): the higher, the rarer. At least 0.
 using Rarity = absl::FunctionRef<double(std::uint64_t term)>;
 
-// A vector of numbers from -127 to 127; `scale` times a number is the component. Of length 1, or
-// empty (scale 0) when there is nothing to say.
+// A vector of numbers from -127 to 127; `scale` times a number is the component. It has
+// length 1, or is empty (scale 0) for a text without features.
 struct Vector {
   std::vector<std::int8_t> values;
   float scale = 0;
 };
 
 // Rounds `components`, the largest to 127, and scales them to length 1. Empty when one of them is
-// no finite number, or all are 0.
+// not a finite number, or all are 0.
 Vector Quantize(const std::vector<float>& components);
 
 // Turns texts into vectors whose cosine says how alike the texts are. Thread-safe.
@@ -49,9 +49,9 @@ class Embedder {
 // The built-in embedder: no model, no network, deterministic on every platform (integer
 // arithmetic). Words, pairs of neighbouring words and pieces of four letters are hashed, and each
 // is projected onto 16 of 256 dimensions with random signs, so that the scalar product of two texts
-// is about the weight of the features they share (Achlioptas, "Database-friendly random
-// projections", 2003). Rarity weighs the question, not the documents: they need not be made anew
-// when the corpus grows. It never fails.
+// approximates the weight of their shared features (Achlioptas, "Database-friendly random
+// projections", 2003). Rarity weighs the question, not the documents, so a growing corpus needs no
+// new vectors. It never fails.
 class HashedEmbedder final : public Embedder {
  public:
   static constexpr size_t kDimensions = 256;

@@ -11,9 +11,9 @@
 
 namespace galen::incident_history {
 
-// A hierarchical small-world graph over vectors (Malkov and Yashunin, 2016), in the form in which
-// it stands in a segment. Made by hnswlib; read here from where it lies, so that opening a segment
-// copies no vector and loads no graph.
+// A hierarchical small-world graph over vectors (Malkov and Yashunin, 2016), in the layout of a
+// segment. Built by hnswlib; read in place, so that opening a segment copies no vector and loads no
+// graph.
 struct Graph {
   std::uint32_t documents = 0;
   std::uint32_t links = 0;  // of a document and level; twice as many on the lowest
@@ -40,10 +40,10 @@ Graph BuildGraph(const std::int8_t* rows, absl::Span<const float> scales, size_t
 Graph CopyGraph(const Segment& segment);
 
 // Documents of the segment's graph near `query` (stride() bytes), by scalar product times `scale`
-// and the row's own scale. Sets out from the graph's entry and from `seeds`, documents that other
-// means have found (those of another part or outside the graph are passed over), and looks at
-// `effort` candidates at least; offers what it finds to `top` as part `part`. Whatever the links
-// hold, it ends after each document at most once.
+// and the row's own scale. Starts from the graph's entry and from `seeds`, documents that other
+// searches found (those of another part or outside the graph are ignored), and visits at least
+// `effort` candidates; offers them to `top` as part `part`. Visits each document at most once, so
+// it ends even when the links are corrupt.
 void SearchGraph(const Segment& segment, const std::int8_t* query, float scale, size_t effort,
                  absl::Span<const Scored> seeds, std::uint32_t part, Top& top);
 

@@ -104,7 +104,7 @@ class Ranges {
               std::uint32_t without, std::vector<List>& lists) {
     const size_t first = range * format::kRange;
     lengths_ = segment.lengths().subspan(first, format::kRange);
-    // What lifts most comes first: rare words, whose lists are short.
+    // The lists with the highest bounds first: rare words, whose lists are short.
     std::sort(lists.begin(), lists.end(),
               [](const List& a, const List& b) { return a.bound > b.bound; });
     float rest = 0;
@@ -122,7 +122,7 @@ class Ranges {
     size_t next = 0;
     size_t since = 0;
     for (; next < lists.size(); ++next) {
-      // Looking for the threshold costs a pass over the scores.
+      // Computing the threshold reads all scores once.
       if (since * 8 >= lengths_.size()) {
         since = 0;
         threshold = std::max(threshold, Threshold());
@@ -230,7 +230,7 @@ class Ranges {
 
   void Collect(float needed) {
     candidates_.clear();
-    needed = std::max(needed, std::numeric_limits<float>::min());  // 0 is no match
+    needed = std::max(needed, std::numeric_limits<float>::min());  // a score of 0 is not a match
     const size_t end = (lengths_.size() + 3) / 4 * 4;
     for (size_t i = 0; i < end; i += 4) {
       for (unsigned mask = FourAtLeast(scores_.data() + i, needed); mask != 0; mask &= mask - 1) {
@@ -300,7 +300,7 @@ void SearchSegment(const Segment& segment, std::uint32_t part, const std::vector
   }
 }
 
-// Times that a word stands in a recent document.
+// Occurrences of a word in a recent document.
 std::uint8_t Count(const Analysis& analysis, std::uint64_t hash) {
   const auto it = std::lower_bound(
       analysis.terms.begin(), analysis.terms.end(), hash,

@@ -13,7 +13,7 @@ namespace galen::incident_history {
 // 2009).
 inline constexpr double kBm25Saturation = 1.2;
 inline constexpr double kBm25Length = 0.75;
-// Of a question with more different words the rarest are asked for.
+// A longer question searches its rarest words only.
 inline constexpr size_t kMaxQueryTerms = 256;
 
 struct QueryTerm {
@@ -26,9 +26,9 @@ struct QueryTerm {
 std::vector<QueryTerm> QueryTerms(const View& view, absl::string_view text);
 
 // The `most` documents that BM25 ranks highest, best first; none of label `without` unless that is
-// empty. Exactly those of a full evaluation, up to what float rounds: lists that can lift no
-// document into the best are looked into only for those that still can get there (MaxScore, Turtle
-// and Flood 1995, a range of documents at a time).
+// empty. Exactly those of a full evaluation, up to float rounding: lists that cannot lift a
+// document into the best are read only for documents that can still get there (MaxScore, Turtle and
+// Flood 1995, a range of documents at a time).
 std::vector<Scored> SearchWords(const View& view, const std::vector<QueryTerm>& terms, size_t most,
                                 absl::string_view without = "");
 

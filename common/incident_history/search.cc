@@ -10,7 +10,8 @@ namespace galen::incident_history {
 namespace {
 
 constexpr double kFusion = 60;
-// How far down each ranking is looked at, and how far for another label than the first.
+// Depth to which each ranking is read, and the depth of the second search, for other labels than
+// the first.
 constexpr size_t kDepth = 128;
 constexpr size_t kOtherDepth = 16;
 
@@ -73,8 +74,8 @@ Answer Search(const View& view, const Embedder& embedder, absl::string_view ques
   size_t labels = 0;
   std::vector<Scored> best = Spread(view, fused, options.limit, options.per_label, labels);
   if (labels == 1 && fused.size() >= kDepth) {
-    // One fault fills both rankings: what comes next that is not it? Words say so in the shortest
-    // time, vectors when words do not.
+    // One fault fills both rankings, so search for other faults too: by words first, which is
+    // fastest, then by vectors.
     const std::string first(view.Label(best[0]));
     std::vector<Scored> others = words(kOtherDepth, first);
     if (others.empty()) {

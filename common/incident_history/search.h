@@ -24,22 +24,22 @@ struct Hit {
 struct SearchOptions {
   // Hits at most.
   size_t limit = 20;
-  // Of one label at most, so that a fault that recurs daily leaves room for others.
+  // Limit of hits of one label, so that a fault that recurs daily leaves room for others.
   size_t per_label = 8;
   DenseOptions dense;
 };
 
 struct Answer {
   std::vector<Hit> hits;  // most alike first
-  // What kept the vectors from being asked: found by words alone then.
+  // Why the vectors were not searched; the hits are then by words alone.
   absl::Status vectors;
-  // What of the index is damaged and left out.
+  // Damaged parts of the index, which the search left out.
   std::vector<std::string> damaged;
 };
 
-// Asks words (BM25) and vectors (cosine), fuses both rankings by reciprocal rank (Cormack, Clarke
-// and Büttcher, 2009), and orders the best by how alike they really are. Where one
-// label fills both rankings, asks again for what has another. Thread-safe.
+// Searches words (BM25) and vectors (cosine), fuses both rankings by reciprocal rank (Cormack,
+// Clarke and Büttcher, 2009), and orders the best by their exact similarity. If one label fills
+// both rankings, searches again for documents of other labels. Thread-safe.
 Answer Search(const View& view, const Embedder& embedder, absl::string_view question,
               const SearchOptions& options = {});
 

@@ -76,7 +76,7 @@ absl::Status Segment::Check(const std::string& name) {
   std::memcpy(&header_, data_, sizeof(Header));
   const Header& h = header_;
   if (std::memcmp(h.magic, format::kMagic, sizeof(h.magic)) != 0) {
-    return Damaged(name, "is no index of past incidents");
+    return Damaged(name, "is not an index of past incidents");
   }
   if (h.version != format::kVersion || h.byte_order != 0x01020304) {
     return absl::FailedPreconditionError(absl::StrCat(

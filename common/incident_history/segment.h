@@ -16,15 +16,15 @@
 namespace galen::incident_history {
 
 // An immutable index over documents, in memory or mapped from a file. Opening reads the header and
-// checks that every section has the size that it says; what lies in the sections is bounded at each
-// use, so that a hostile file costs right answers, not memory safety. A file must not be made
-// shorter while it is open: files of a store are replaced, never written to. Thread-safe.
+// checks that every section has the size that it says; references in the sections are checked at
+// each use, so that a hostile file can cause wrong answers, but no memory errors. A file must not
+// be made shorter while it is open: files of a store are replaced, never written to. Thread-safe.
 class Segment {
  public:
   // Maps `path`. Errors: NOT_FOUND; DATA_LOSS for a damaged file, and FAILED_PRECONDITION for one
   // of another version, each with what to do.
   static absl::StatusOr<std::shared_ptr<const Segment>> Open(const std::string& path);
-  // The same over bytes; `name` stands in errors.
+  // The same over bytes; errors contain `name`.
   static absl::StatusOr<std::shared_ptr<const Segment>> FromBytes(absl::string_view bytes,
                                                                   const std::string& name);
   ~Segment();
@@ -60,7 +60,7 @@ class Segment {
   std::uint64_t TermHash(std::uint32_t term) const;
   std::uint32_t PairDocuments(std::uint16_t pair) const;
 
-  // Where a word stands, range by range.
+  // The documents with a word, range by range.
   struct Chunk {
     std::uint32_t range = 0;
     std::uint32_t max_count = 0;
@@ -80,7 +80,7 @@ class Segment {
   absl::Span<const std::uint8_t> ForwardCounts(std::uint32_t document) const;
   absl::Span<const std::uint16_t> Pairs(std::uint32_t document) const;
 
-  // documents() rows of stride() bytes, and what a number of each row is worth.
+  // documents() rows of stride() bytes, and the scale of each row.
   const std::int8_t* vectors() const;
   absl::Span<const float> scales() const;
 

@@ -26,8 +26,8 @@ struct BuildOptions {
   GraphOptions graph;
 };
 
-// Writes a segment (segment_format.h). Texts go out as they come; the index is held in memory,
-// about 1 KiB a document. Not thread-safe. The first error is kept and given by Finish.
+// Writes a segment (segment_format.h). Texts are written as they come; the index is held in memory,
+// about 1 KiB a document. Not thread-safe. Finish returns the first error.
 class SegmentBuilder {
  public:
   // Into the file `path`, which must not exist.
@@ -41,14 +41,14 @@ class SegmentBuilder {
   SegmentBuilder& operator=(const SegmentBuilder&) = delete;
 
   // INVALID_ARGUMENT when something is too long (document.h), the vector has another size, or there
-  // are too many documents; the document is then left out. Ids must be unique; that is the
-  // caller's to keep. A vector without values means: found by words alone.
+  // are too many documents; the document is then left out. The caller must ensure that ids are
+  // unique. A document with an empty vector is found by words alone.
   absl::Status Add(const Document& document, const Analysis& analysis, const Vector& vector);
   // Analyses and embeds the text itself.
   absl::Status Add(const Document& document, const Embedder& embedder);
   // Takes over every document of `segment`, as the first ones, with its graph and, where the
-  // embedder is the same, its vectors. `embedder` makes the others. Errors: DATA_LOSS for what is
-  // damaged.
+  // embedder is the same, its vectors. `embedder` makes the others. Errors: DATA_LOSS for damaged
+  // documents.
   absl::Status AddAll(const Segment& segment, const Embedder& embedder);
 
   // Writes the rest, makes it durable, and closes. No call may follow.

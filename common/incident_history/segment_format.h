@@ -6,16 +6,17 @@
 
 namespace galen::incident_history::format {
 
-// A segment is one file of flat arrays, used as they lie: opening one reads the header. Numbers are
+// A segment is one file of flat arrays, used in place: opening one reads the header. Numbers are
 // little-endian. Sections begin at multiples of kAlignment. Documents are numbered from 0; words
-// are known by their hash and numbered by its order. What a number in a section points to is
-// bounded where it is used, so that a damaged file gives wrong answers at worst.
+// are known by their hash and numbered by its order. References between sections are checked at
+// each use, so that a damaged file gives wrong answers at worst.
 
 inline constexpr char kMagic[8] = {'G', 'A', 'L', 'E', 'N', 'S', 'E', 'G'};
 inline constexpr std::uint32_t kVersion = 1;
 inline constexpr size_t kAlignment = 64;
 inline constexpr size_t kEmbedderBytes = 64;
-// Postings stand by ranges of so many documents, each document by the rest of its number.
+// Postings are grouped by ranges of this many documents, and store a document as its offset in the
+// range.
 inline constexpr size_t kRange = 1 << 16;
 inline constexpr size_t kPairKinds = 1 << 16;
 inline constexpr size_t kMaxDimensions = 4096;
@@ -32,7 +33,7 @@ enum Section : std::uint32_t {
   kTermDirectory,    // u32 first term whose hash has these leading bits, and one more
   kChunks,           // ChunkEntry, and one more that ends the last
   kPostings,         // u16 document within the range
-  kPostingCounts,    // u8 how often the word stands in it
+  kPostingCounts,    // u8 occurrences of the word in it
   kLengths,          // u16 words of each document
   kForwardTerms,     // u32 number of each word of a document
   kForwardCounts,    // u8
@@ -73,7 +74,7 @@ struct Header {
   char embedder[kEmbedderBytes];
   SectionEntry sections[kSections];
   std::uint32_t reserved;
-  std::uint32_t header_crc;  // of what stands before it
+  std::uint32_t header_crc;  // of the fields before it
 };
 
 struct DocumentEntry {

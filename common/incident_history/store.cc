@@ -96,8 +96,8 @@ absl::Status Store::Load() {
     std::uint64_t generation = 0;
     if (Generation(name, "segment-", generation)) generation_ = std::max(generation_, generation);
   }
-  // What a compaction that did not come to its end has left, and what it has replaced, goes; but a
-  // log whose segment was taken away holds what nothing else holds.
+  // Removes the leftovers of an unfinished compaction and replaced files; a log whose segment is
+  // missing stays, since nothing else holds its records.
   const bool has_log =
       std::find(names.begin(), names.end(), absl::StrCat("log-", generation_)) != names.end();
   for (const std::string& name : names) {
@@ -196,7 +196,7 @@ absl::Status Store::Add(absl::Span<const Document> documents) {
     }
     if (log_ == nullptr) {
       return absl::FailedPreconditionError(absl::StrCat(
-          directory_, ": the disk failed while a new segment was put in place; open it anew"));
+          directory_, ": the disk failed while a new segment was put in place; reopen it"));
     }
     GALEN_RETURN_IF_ERROR(log_->Append(records));
     for (Recent& recent : fresh) Push(std::move(recent));
@@ -205,7 +205,7 @@ absl::Status Store::Add(absl::Span<const Document> documents) {
     compact = options_.compact_after > 0 && recent_count_ >= options_.compact_after &&
               recent_count_ >= in_segment / 10;
   }
-  // What was added is safe whatever comes of this; the next Add tries again.
+  // The added documents are safe even when this fails; the next Add tries again.
   if (compact) Compact().IgnoreError();
   return absl::OkStatus();
 }
@@ -246,7 +246,7 @@ absl::Status Store::Compact() {
   GALEN_RETURN_IF_ERROR(builder->Finish(options_.build));
 
   const MutexLock lock(writing_);
-  // What came meanwhile goes into the new log. The rename is the moment at which all of it counts.
+  // Documents added meanwhile go into the new log. The rename makes all of it take effect.
   std::vector<Recent> later;
   for (size_t i = count; i < recent_count_; ++i) {
     const Recent& recent =

@@ -19,15 +19,15 @@
 
 namespace galen::incident_history {
 
-// Past incidents that stay: a directory with one segment and a log of what came since.
+// Persistent past incidents: a directory with one segment and a log of later additions.
 //
-//     segment-7   what was there at the last compaction; never changes
-//     log-7       what was added since; each record is on the disk before Add returns
+//     segment-7   the documents at the last compaction; never changes
+//     log-7       the documents added since; each record is on the disk before Add returns
 //     lock        held by the one process that may write
 //
-// An added document is in the next view(). After kill -9 or a loss of power everything that was
-// acknowledged is there again. Readers take a view and hold no lock while they search; compaction
-// goes on beside adding and searching. Thread-safe.
+// An added document is in the next view(). After kill -9 or a loss of power all acknowledged
+// documents are still there. Readers take a view and hold no lock while they search; compaction
+// runs in parallel with adding and searching. Thread-safe.
 class Store {
  public:
   struct Options {
@@ -55,7 +55,7 @@ class Store {
   absl::Status Add(absl::Span<const Document> documents);
   absl::Status Add(const Document& document) { return Add(absl::MakeConstSpan(&document, 1)); }
 
-  // What is there now; it stays as it is for as long as it is held.
+  // A snapshot of the present documents, unchanged for as long as it is held.
   View view() const;
 
   // Writes what is there into one new segment, verified against its checksums first, and starts a

@@ -10,7 +10,7 @@
 
 namespace galen::incident_history {
 
-// What of a text is read at most.
+// Limits of the text that is read.
 inline constexpr size_t kMaxTextBytes = 64 << 10;
 inline constexpr size_t kMaxTokens = 20000;
 
@@ -22,13 +22,13 @@ std::vector<std::string> Tokens(absl::string_view text);
 // The same, word by word, without keeping them. A word is valid during the call only.
 void ForEachToken(absl::string_view text, absl::FunctionRef<void(absl::string_view)> use);
 
-// A 64-bit hash that is the same on every platform: it stands in files. Words are known by it
+// A 64-bit hash that is the same on every platform, since files contain it. Words are known by it
 // alone; two of a million words share one with a probability below 1e-7.
 std::uint64_t Hash64(absl::string_view text);
 // Mixes the bits of a number (the finaliser of MurmurHash3).
 std::uint64_t Mix(std::uint64_t value);
 
-// What the index keeps of a text.
+// The features of a text that the index keeps.
 struct Analysis {
   struct Term {
     std::uint64_t hash = 0;

@@ -27,11 +27,11 @@ class Top {
   explicit Top(size_t most) : most_(std::max<size_t>(most, 1)) { kept_.reserve(2 * most_); }
 
   size_t most() const { return most_; }
-  // What scores less than this cannot get in any more.
+  // Documents with a lower score are not kept.
   float threshold() const { return threshold_; }
 
   void Offer(const Scored& scored) {
-    if (!(scored.score >= threshold_)) return;  // also what is no number
+    if (!(scored.score >= threshold_)) return;  // also rejects NaN
     kept_.push_back(scored);
     if (kept_.size() == 2 * most_) Cut();
   }

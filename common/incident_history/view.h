@@ -31,8 +31,8 @@ struct RecentBlock {
   std::array<std::unique_ptr<const Recent>, kCapacity> documents;
 };
 
-// What a search sees: segments, and documents added since. Cheap to copy; what it holds does not
-// change. Thread-safe.
+// The documents of a search: segments, and documents added since. Cheap to copy; its content does
+// not change. Thread-safe.
 class View {
  public:
   View() = default;
@@ -43,7 +43,7 @@ class View {
   static View Join(const View& first, const View& second);
 
   std::uint64_t documents() const { return documents_; }
-  // Words of a document, on average; 1 when there are none.
+  // Words of a document, on average; 1 without documents.
   double mean_length() const;
 
   // Parts: each segment, then each list of recent documents.

@@ -17,7 +17,7 @@ class WordIndex {
   WordIndex() = default;
 
   // The score of each text for the different words of a question, in the order of the texts; 0 for
-  // one that has none of them.
+  // a text without any of them.
   std::vector<double> Scores(std::vector<std::uint64_t> words) const;
 
   // How many different words of the question some text has.

@@ -30,7 +30,7 @@ Fence FenceOf(absl::string_view line) {
   while (length < line.size() && line[length] == line[0]) ++length;
   if (length < 3) return fence;
   const absl::string_view info = absl::StripAsciiWhitespace(line.substr(length));
-  // "```text```" on one line is no fence.
+  // "```text```" on one line is not a fence.
   if (line[0] == '`' && absl::StrContains(info, '`')) return fence;
   return {line[0], length, info};
 }

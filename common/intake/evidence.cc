@@ -47,8 +47,8 @@ std::string Filled(absl::string_view pattern, absl::string_view argument) {
   return absl::StrReplaceAll(pattern, {{"<arg>", argument}});
 }
 
-// What programs tell of a whole cluster, wherever they were started: the machine of their prompt is
-// no part of the trouble by that.
+// Programs that report on a whole cluster, wherever they run: the machine of their prompt is
+// therefore not part of the incident.
 bool IsOfCluster(const Artefact& artefact) {
   static constexpr absl::string_view kPrograms[] = {
       "kubectl", "oc", "helm", "sinfo", "squeue", "sacct", "scontrol", "aws", "gcloud", "az"};
@@ -57,7 +57,7 @@ bool IsOfCluster(const Artefact& artefact) {
              std::end(kPrograms);
 }
 
-// What tells of the software that a person's shell sees: the job's own, wherever that is.
+// Programs that report the software that a person's shell sees: the job's own, wherever that is.
 bool IsOfTheJob(const std::vector<std::string>& argv) {
   static constexpr absl::string_view kPrograms[] = {"python3", "ldconfig", "nvcc", "id"};
   return std::find(std::begin(kPrograms), std::end(kPrograms), argv.front()) != std::end(kPrograms);
@@ -80,7 +80,7 @@ std::string LogName(absl::string_view text_name) {
   return name.empty() ? "text" : name;
 }
 
-// What a command printed, or what several of the same argv did.
+// The output of a command, or of several runs with the same argv.
 struct Captured {
   std::string text;
   bool excerpt = false;
@@ -145,7 +145,7 @@ class Writer {
       for (const std::string& writer : artefact.writers) {
         if (!IsMachine(writer)) continue;
         named.insert(Known(writer));
-        // Whose log it is tells where checks of logs look.
+        // Checks of logs run on the machines that wrote them.
         if (artefact.writers.size() > 1) writers_.insert(Known(writer));
       }
     }
@@ -279,7 +279,7 @@ class Writer {
       case Kind::ReadsAs::kFile: {
         if (converted.text.empty()) return !converted.files.empty() || sampled;
         const std::string path = Filled(kind.path, artefact.argument);
-        // The limits and the state of a shell are those of what it starts.
+        // Programs that a shell starts inherit its limits and state.
         if (absl::StartsWith(path, "/proc/self/"))
           files_[{node, View::kJob, path}] = converted.text;
         files_[{node, view, path}] = converted.text;
@@ -334,7 +334,7 @@ class Writer {
       host::CommandOutput output;
       output.out = captured.text;
       output.excerpt = captured.excerpt;
-      // A piece takes nothing away from what was captured.
+      // A partial output does not replace a captured one.
       if (captured.excerpt) PutBehind(node, view, argv, output);
       GALEN_RETURN_IF_ERROR(host::AddCommand(directory_, node, view, argv, output));
     }
@@ -380,7 +380,7 @@ class Writer {
     return absl::OkStatus();
   }
 
-  // As a bundle has numbers over time (OpenMetrics).
+  // In the time series format of bundles (OpenMetrics).
   absl::Status WriteSamples() {
     if (samples_.empty()) return absl::OkStatus();
     GALEN_ASSIGN_OR_RETURN(const host::BundleWriter writer, host::BundleWriter::Open(directory_));
@@ -427,7 +427,7 @@ class Writer {
     for (const std::string& machine : writers_) {
       GALEN_RETURN_IF_ERROR(host::AddNode(directory_, machine));
     }
-    // Checks run on a node, whoever wrote the log.
+    // Checks need a node, even when no line names its writer.
     if (nodes_.empty() && writers_.empty()) return host::AddNode(directory_, default_node_);
     return absl::OkStatus();
   }
@@ -439,7 +439,8 @@ class Writer {
     GALEN_ASSIGN_OR_RETURN(const host::BundleWriter writer, host::BundleWriter::Open(directory_));
     std::string name = LogName(text.name);
     for (int number = 2; !names.insert(name).second; ++number) {
-      name = absl::StrCat(number, "~", LogName(text.name));  // the ending tells how it is packed
+      name = absl::StrCat(number, "~",
+                          LogName(text.name));  // the file extension shows the compression
     }
     const std::string path = absl::StrCat("logs/", name);
     GALEN_RETURN_IF_ERROR(writer.Write(path, ""));

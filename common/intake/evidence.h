@@ -14,13 +14,13 @@ namespace galen::intake {
 
 using host::kReportedMachine;
 
-// Puts what was recognised into the bundle at `directory` (common/host/edit.h), each artefact under
-// the command, file or log that checks read and on the node that it is of, and gives the incident:
-// `reported` with the prose for a description (behind its own), the bundle, its nodes and logs, and
-// what became of each artefact. A line of a log keeps the number that it has in its text.
+// Adds the recognised artefacts to the bundle at `directory` (common/host/edit.h), each on its node
+// and under the command, file or log that checks read. Returns the incident: `reported` with the
+// prose appended to its description, the bundle, its nodes and logs, and the outcome of each
+// artefact. A line of a log keeps its line number in the text.
 //
-// An artefact of no named machine belongs to the only one that is named anywhere, else to
-// kReportedMachine. A container's id names no machine.
+// An artefact without a machine's name belongs to the only machine that is named anywhere, else to
+// kReportedMachine. A container's id does not name a machine.
 //
 // The errors of host::NewBundle and its kin.
 absl::StatusOr<v1::Incident> AddEvidence(const std::string& directory, const Recognised& recognised,

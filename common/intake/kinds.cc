@@ -64,7 +64,7 @@ absl::Status ReadReadsAs(const knowledge::v1::ArtefactKind& spec, Kind& kind) {
   return absl::OkStatus();
 }
 
-// What a group of one of the expressions takes of the first line that has one.
+// The text that group `name` of the expressions captures in the first line that matches one.
 std::string Group(const std::vector<std::string>& expressions,
                   absl::Span<const absl::string_view> lines, const std::string& name) {
   for (const std::string& text : expressions) {
@@ -206,7 +206,7 @@ KindMatch Kinds::Recognise(absl::Span<const absl::string_view> lines,
   const bool is_log =
       by_command.kind != nullptr && by_command.kind->reads_as == Kind::ReadsAs::kLog;
   if (by_command.kind != nullptr && !is_log) return by_command;
-  // Of a launcher's output the lines tell what wrote it.
+  // The lines of a launcher's output identify the program that wrote them.
   const KindMatch by_text = ByText(lines, shapes);
   if (is_log) {
     const bool agrees = by_text.kind != nullptr && by_text.kind->reads_as == Kind::ReadsAs::kLog;

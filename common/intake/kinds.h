@@ -37,14 +37,14 @@ struct Kind {
   std::string instead;
 };
 
-// What a line looks like: the kinds whose `header`, and whose `lines`, it matches; indices into
-// Kinds::all(), ascending.
+// The kinds whose `header`, and whose `lines`, a line matches; indices into Kinds::all(),
+// ascending.
 struct LineShape {
   std::vector<int> headers;
   std::vector<int> shapes;
 };
 
-// What an artefact was taken for.
+// The kind that an artefact was recognised as.
 struct KindMatch {
   const Kind* kind = nullptr;  // nullptr: nothing that is known
   std::string argument;        // what the group `arg` took
@@ -65,11 +65,11 @@ class Kinds {
   // Linear in the line.
   LineShape ShapeOf(absl::string_view line) const;
 
-  // Takes what was typed first, if the kind that it tells is one; then a header, the earliest one;
-  // then the shapes of most lines, if they are at least half of those that are not empty; then the
-  // path. `command` and `path` may be empty. `shapes` are those of `lines`.
+  // Decides by the typed command first, if it names a kind; then by the earliest header; then by
+  // the shape that most lines have, if that is at least half of the lines that are not empty; then
+  // by the path. `command` and `path` may be empty. `shapes` are those of `lines`.
   //
-  // The groups are sought in the expressions of what was typed, and in those of headers.
+  // The groups are searched for in the expressions of commands and of headers.
   KindMatch Recognise(absl::Span<const absl::string_view> lines, absl::Span<const LineShape> shapes,
                       const Command& command, absl::string_view path) const;
 
@@ -84,8 +84,8 @@ class Kinds {
    public:
     // The index that ShapeOf() and its kin hear of is that of the caller's n-th call.
     absl::Status Add(const std::string& expression);
-    // What `text` matches, ascending. Compiled when it is first asked: most calls need one of
-    // three.
+    // Indices of the expressions that match `text`, ascending. Compiled on first use: most calls
+    // need one of three.
     std::vector<int> Matches(absl::string_view text) const;
     // Compiles now, to say that it is too large.
     absl::Status Compile() const;

@@ -49,7 +49,7 @@ PastedEvidenceStore::PastedEvidenceStore(std::string directory, std::shared_ptr<
                                          absl::Duration keep)
     : directory_(std::move(directory)), kinds_(std::move(kinds)), keep_(keep) {}
 
-// What an incident brings, parted.
+// The texts of an incident, parsed.
 struct PastedEvidenceStore::Given {
   std::vector<Text> texts;
   v1::Incident rest;  // without the texts
@@ -74,8 +74,8 @@ PastedEvidenceStore::Given PastedEvidenceStore::TextsOf(const v1::Incident& inci
                            .attached = !prose});
   }
   given.recognised = Recognise(*kinds_, given.texts);
-  // Beside live nodes a quotation is no more than words. A log that lies on the machine of
-  // summarization belongs to no bundle.
+  // If the nodes can be asked, a quotation counts as prose. A log file on the machine of
+  // summarization does not go into a bundle.
   const bool nothing =
       incident.nodes().empty() ? given.recognised.artefacts.empty() : IsOnlyWords(given.recognised);
   given.readable = !nothing && given.rest.logs().empty();

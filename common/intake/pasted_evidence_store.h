@@ -25,10 +25,10 @@ class PastedEvidenceStore {
   absl::StatusOr<v1::Incident> Take(const v1::Incident& incident, const std::string& id,
                                     absl::Time now) const;
 
-  // The same on top of a copy of the bundle `base`, so that a check reads what was captured and
-  // what was given later as one. Of two whole outputs of one command the later one counts; a piece
-  // is put behind what is there. The incident has the logs that came now, not those of the base.
-  // Nothing to read: it stays as it is, without a bundle.
+  // The same on top of a copy of the bundle `base`, so that a check reads the captured bundle and
+  // later texts as one. If a command has two whole outputs the later one counts; a partial one is
+  // appended to the existing output. The incident has the logs that came now, not those of the
+  // base. Without anything to read, the incident stays as it is, without a bundle.
   absl::StatusOr<v1::Incident> AddTo(const std::string& base, const v1::Incident& incident,
                                      const std::string& id, absl::Time now) const;
 

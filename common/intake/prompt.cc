@@ -33,7 +33,7 @@ class Words {
     return words;
   }
 
-  // What ended the words: "" the text, "|", ";", "&&", ">", "<" otherwise.
+  // The operator after the words: "|", ";", "&&", ">" or "<"; "" at the end of the text.
   absl::string_view operation() const { return operation_; }
   absl::string_view rest() const { return text_.substr(at_); }
 
@@ -51,7 +51,7 @@ class Words {
       at_ += sign.size();
       return true;
     }
-    // "2>/dev/null": what it says of errors goes, the pipeline may go on.
+    // "2>/dev/null": the redirection of errors is dropped, the pipeline may continue.
     if (rest.size() > 1 && (rest[0] == '1' || rest[0] == '2') && rest[1] == '>') {
       at_ += 2;
       if (at_ < text_.size() && text_[at_] == '&') ++at_;
@@ -231,7 +231,7 @@ Command ReadCommand(absl::string_view typed) {
   Words words(typed);
   command.argv = words.Take();
   command.filtered = words.operation() == "|";
-  // What a shell does before the program that matters: `cd dir && program`.
+  // Commands that people type before the program that matters: `cd dir && program`.
   static constexpr std::array<absl::string_view, 5> kBefore = {"cd", "export", "source", "set",
                                                                "module"};
   for (int turns = 0; turns < 8; ++turns) {

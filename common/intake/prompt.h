@@ -14,7 +14,7 @@ namespace galen::intake {
 struct Prompt {
   std::string user;  // "" where the prompt does not show it
   std::string host;
-  std::string typed;  // what stands behind the prompt; may be empty
+  std::string typed;  // the text after the prompt; may be empty
   // Nothing but the sign, "$ " or "# ": a heading or a comment looks the same.
   bool bare = false;
 };
@@ -22,7 +22,7 @@ struct Prompt {
 // Nothing for a line that is not one. Pure.
 std::optional<Prompt> FindPrompt(absl::string_view line);
 
-// What a command line runs, of the first program of a pipeline.
+// The command of a command line: of a pipeline, its first program.
 struct Command {
   std::vector<std::string> argv;  // without sudo, variables, wrappers; the program without its path
   std::string host;               // `ssh HOST ...` ran it there
@@ -37,8 +37,8 @@ struct Command {
 // any text.
 Command ReadCommand(absl::string_view typed);
 
-// A name that a container runtime gave: 12 hexadecimal digits and more, one of them at least a
-// digit. Such a host is a container on a machine whose name nobody told.
+// Whether a container runtime generated this name: 12 hexadecimal digits or more, at least one of
+// them 0 to 9. Such a host is a container on a machine of unknown name.
 bool IsContainerId(absl::string_view host);
 
 }  // namespace galen::intake

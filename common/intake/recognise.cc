@@ -21,7 +21,7 @@
 namespace galen::intake {
 namespace {
 
-// Of an artefact, to tell what it is.
+// Lines of an artefact that are read to recognise its kind.
 constexpr std::size_t kLookedLines = 4000;
 constexpr std::size_t kHostLines = 400;
 constexpr std::size_t kMostWriters = 1000;
@@ -49,7 +49,7 @@ bool LooksLikeProse(absl::string_view line) {
   return words >= 4 && plain * 4 >= words * 3;
 }
 
-// A quotation with at least so many bytes and words is a message of a program.
+// A quotation with at least this many bytes and words is a message of a program.
 constexpr std::size_t kQuotedBytes = 24;
 constexpr std::size_t kQuotedWords = 4;
 
@@ -106,7 +106,7 @@ class Reader {
   }
 
  private:
-  // The lines that are looked at one by one.
+  // Reads line by line the part of the text below kLookedAt.
   void ReadLooked(absl::Span<const absl::string_view> lines) {
     const bool markdown = HasFence(lines);
     if (text_.attached && !markdown && !absl::EndsWith(text_.name, ".md")) {
@@ -163,8 +163,7 @@ class Reader {
     return false;
   }
 
-  // What follows the lines that were looked at goes on from the last artefact; nobody writes
-  // megabytes of prose.
+  // Lines beyond that part belong to the last artefact; nobody writes megabytes of prose.
   void AddRest(std::size_t known) {
     if (out_.artefacts.size() == known) {
       Artefact& rest = out_.artefacts.emplace_back();
@@ -272,8 +271,8 @@ class Reader {
 
   using SpanIterator = std::vector<CodeSpan>::const_iterator;
 
-  // Line `at`, and the lines that a quotation in it goes on to: all of it is a person's words, and
-  // what it quotes is a program's as well. Gives the next line.
+  // Adds line `at` as prose, with the lines over which a quotation in it continues; the quoted text
+  // is an artefact as well. Returns the next line.
   std::size_t AddProse(std::size_t at, SpanIterator span, SpanIterator end) {
     std::size_t last = at;
     std::size_t byte = 0;
@@ -349,7 +348,7 @@ class Reader {
         continue;
       }
       if (LooksLikeProse(lines_[i]) || ++strange > 3) break;
-      // What directly follows, without a blank line, is still of the program.
+      // A line that follows directly, without a blank line, still belongs to the program.
       if (!IsBlank(lines_[i - 1])) last = i;
     }
     return LineRange{at, last + 1};

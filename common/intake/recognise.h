@@ -50,11 +50,11 @@ struct Recognised {
 // A person wrote all of it; what programs printed is at most quoted in sentences.
 bool IsOnlyWords(const Recognised& recognised);
 
-// Parts texts into prose and artefacts, and says of each artefact what it is and of which machine.
+// Parts texts into prose and artefacts, and names the kind and the machine of each artefact.
 // Fences, indented blocks, prompts and the shapes of lines part them; a text that is one log as a
-// whole is one artefact. A message that a sentence quotes, and that is in an output as well, is no
-// artefact of its own. Time is linear in the text; a text is looked at closely as far as kLookedAt
-// bytes, what follows belongs to its last artefact. Pure.
+// whole is one artefact. A message that a sentence quotes, and that is also in an output, is not a
+// separate artefact. Time is linear in the text; only its first kLookedAt bytes are read closely,
+// the rest belongs to the last artefact in them. Pure.
 inline constexpr std::size_t kLookedAt = std::size_t{4} << 20;
 Recognised Recognise(const Kinds& kinds, absl::Span<const Text> texts);
 

@@ -13,7 +13,7 @@
 namespace galen::intake {
 namespace {
 
-// A shorter quotation could stand in any output.
+// A shorter quotation could be in any output.
 constexpr std::size_t kLeastBytes = 24;
 constexpr std::size_t kMostQuoted = 64;
 

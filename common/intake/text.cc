@@ -62,8 +62,8 @@ std::string FromUtf16(absl::string_view text, bool big) {
   return out;
 }
 
-// Which half of each pair of bytes is NUL tells UTF-16 of mostly ASCII text. PowerShell writes it
-// when somebody redirects a program's output.
+// In UTF-16 of mostly ASCII text one byte of each pair is NUL. PowerShell writes it when a
+// program's output is redirected.
 bool LooksLikeUtf16(absl::string_view text, bool big) {
   const std::size_t looked = std::min<std::size_t>(text.size() & ~std::size_t{1}, 4096);
   if (looked < 16) return false;
@@ -85,8 +85,8 @@ std::string Decoded(absl::string_view text) {
   return std::string(text);
 }
 
-// A progress bar writes its line over and over. The earlier pieces may be the ones that tell
-// something, so all stay, a blank between them.
+// A progress bar writes its line over and over. The earlier pieces may be the informative ones, so
+// all are kept, separated by blanks.
 void PartOverwritten(std::string& text) { std::replace(text.begin(), text.end(), '\r', ' '); }
 
 // "&#39;" and "&#x27;": the signs of ASCII by their number, but for '&', with which other entities

@@ -14,8 +14,8 @@ namespace galen::intake {
 // Pure; takes any bytes.
 std::string Plain(absl::string_view text);
 
-// What a program printed, as somebody sent it: made plain, and without the signs of a quotation
-// where each of its lines has them. Data stays as it is. Pure; takes any bytes.
+// The output of a program as plain text, without the quotation marks of mail where each of its
+// lines has them. Data stays as it is. Pure; takes any bytes.
 std::string PlainOutput(absl::string_view text);
 
 // True for a text that is data: NUL bytes or control characters in most of its first lines, and not

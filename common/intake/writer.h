@@ -7,8 +7,8 @@
 
 namespace galen::intake {
 
-// The machine that a line of a log names as its writer: by the prefix of NCCL, syslog, journald,
-// Open MPI and pdsh, or in the words of Slurm. "" where it names none. Pure.
+// The machine that wrote a line of a log, by the prefix of NCCL, syslog, journald, Open MPI and
+// pdsh, or by the phrases of Slurm. "" when the line names none. Pure.
 std::string WriterOf(absl::string_view line);
 
 }  // namespace galen::intake

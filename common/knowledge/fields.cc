@@ -66,7 +66,7 @@ std::string Fields::Date(absl::string_view key) const {
   std::string text = Text(key);
   absl::CivilDay day;
   if (text.empty() || (text.size() == 10 && absl::ParseCivilTime(text, &day))) return text;
-  Error(Find(key)->line, absl::StrCat("\"", key, "\" is \"", text, "\", which is no day"),
+  Error(Find(key)->line, absl::StrCat("\"", key, "\" is \"", text, "\", which is not a date"),
         "write it as YYYY-MM-DD");
   return "";
 }
@@ -76,7 +76,7 @@ std::optional<double> Fields::Number(absl::string_view key) const {
   if (text.empty()) return std::nullopt;
   double value = 0;
   if (!absl::SimpleAtod(text, &value) || !std::isfinite(value)) {
-    Error(Find(key)->line, absl::StrCat("\"", key, "\" is \"", text, "\", which is no number"),
+    Error(Find(key)->line, absl::StrCat("\"", key, "\" is \"", text, "\", which is not a number"),
           "write a plain number without a unit");
     return std::nullopt;
   }

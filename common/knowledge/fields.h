@@ -15,7 +15,7 @@
 
 namespace galen::knowledge {
 
-// Where the reading of one file puts what it finds wrong.
+// Collects the problems of one file while it is read.
 struct FileContext {
   std::string file;
   std::vector<Problem>& problems;

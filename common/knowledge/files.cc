@@ -40,12 +40,12 @@ absl::StatusOr<std::vector<std::string>> ListYaml(const fs::path& directory) {
   for (; !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
     const std::string base = it->path().filename().string();
     std::error_code ignored;
-    // (How ticket systems are spoken to is the gateway's alone to read: docs/tickets.md; what a
-    // triage of logs goes by is read by common/log_analysis/triage, measurements by
-    // common/perfmodel, families of kernels by common/profile, playbooks by
-    // services/execution/playbook, early warning by services/watch/early_warning/detection, what is
-    // carried out on machines by common/remediation, what is known to fail together by
-    // services/advisor/learning, the words that people use by common/phrases.)
+    // (Other programs read these folders: the gateway the protocols of ticket systems
+    // (docs/tickets.md), common/log_analysis/triage the data of log triage, common/perfmodel
+    // measurements, common/profile families of kernels, services/execution/playbook playbooks,
+    // services/watch/early_warning/detection early warning, common/remediation the actions on
+    // machines, services/advisor/learning known joint failures, common/phrases the words that
+    // people use.)
     const bool apart =
         it.depth() == 0 &&
         (base == kProposalsFolder || base == kWebhooksFolder || base == "actions" ||
@@ -81,7 +81,8 @@ absl::StatusOr<std::vector<SourceFile>> ReadFiles(absl::Span<const std::string> 
     for (const std::string& name : names) {
       const std::string shown = CleanText(name, 500);
       std::ifstream in(directory / name, std::ios::binary);
-      // One byte more than allowed tells a file that is too large from one that just fits.
+      // Reading one byte more than allowed distinguishes a file that is too large from one that
+      // just fits.
       std::error_code ignored;
       const std::uintmax_t size = fs::file_size(directory / name, ignored);
       std::string content(ignored || size > kMaxYamlBytes ? kMaxYamlBytes + 1 : size + 1, '\0');

@@ -21,10 +21,10 @@ struct SourceFile {
 };
 
 // Every *.yaml below the directories, by directory and then name. Hidden files and directories are
-// passed over (a mounted Kubernetes ConfigMap keeps its copies in ..data/), and so are the folder
-// `proposals` of each, whose entries wait for a person and are no knowledge yet, and `webhooks` and
-// `tickets`, which others read. A file that cannot be read, or is too large, is a problem and left
-// out. NOT_FOUND when a directory cannot be read.
+// skipped (a mounted Kubernetes ConfigMap keeps its copies in ..data/), and so are the folder
+// `proposals` of each, whose entries wait for a review and are not yet knowledge, and `webhooks`
+// and `tickets`, which others read. A file that cannot be read, or is too large, is reported as a
+// problem and left out. NOT_FOUND when a directory cannot be read.
 absl::StatusOr<std::vector<SourceFile>> ReadFiles(absl::Span<const std::string> directories,
                                                   std::vector<Problem>& problems);
 
@@ -35,7 +35,7 @@ std::string Fingerprint(absl::Span<const std::string> directories);
 // SHA-256, 64 hexadecimal digits.
 std::string Sha256(absl::string_view data);
 
-// Digest over names and contents, and over the version of what this program makes of them.
+// Digest over names and contents, and over the version of the parsed form.
 std::string Digest(const std::vector<SourceFile>& files);
 
 }  // namespace galen::knowledge

@@ -18,7 +18,7 @@ galen::v1::Finding FloatFinding(absl::string_view name, absl::string_view node,
                                 absl::string_view device, double value);
 galen::v1::Finding TextFinding(absl::string_view name, absl::string_view node,
                                absl::string_view device, absl::string_view value);
-// Looked for, and could not be told.
+// A finding whose value could not be determined.
 galen::v1::Finding UnknownFinding(absl::string_view name, absl::string_view node,
                                   absl::string_view device);
 galen::v1::Finding EventFinding(absl::string_view name, absl::string_view node,

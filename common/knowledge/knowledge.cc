@@ -23,7 +23,7 @@ typename Map::mapped_type FindOrNull(const Map& map, absl::string_view key) {
   return it == map.end() ? nullptr : it->second;
 }
 
-// Whoever builds a base by hand names parents only; the tree is walked by children.
+// Bases that are built by hand name parents only, but the tree is walked by children.
 void LinkChildren(v1::KnowledgeBase& base) {
   absl::flat_hash_map<std::string, v1::Label*> by_name;
   for (v1::Label& label : *base.mutable_labels()) by_name.emplace(label.label(), &label);

@@ -44,8 +44,9 @@ class Knowledge {
   // Children of `label` in the order of the files; "" gives the main categories.
   std::vector<const v1::Label*> Children(absl::string_view label) const;
 
-  // Checks that decide a leaf (those its rules name) or guide the search below an inner label (its
-  // first checks): passive ones only, each once, cheapest first. Of a label of this knowledge.
+  // The checks that decide a leaf (those its rules name) or guide the search below an inner label
+  // (its first checks): passive ones only, each once, cheapest first. `label` must be of this
+  // knowledge.
   const std::vector<std::string>& ChecksFor(const v1::Label& label) const;
 
  private:

@@ -7,7 +7,7 @@
 namespace galen::knowledge {
 
 // Marks those findings of `result` that break their declared limits as abnormal, and makes a PASS
-// with such a finding a FAIL. What cannot be told breaks no limit. Pure.
+// with such a finding a FAIL. An unknown value breaks no limit. Pure.
 void ApplyLimits(const v1::Check& spec, galen::v1::CheckResult& result);
 
 }  // namespace galen::knowledge

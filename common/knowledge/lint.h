@@ -11,7 +11,7 @@
 
 namespace galen::knowledge {
 
-// What the parts of Lint share: the names that entries may refer to, and where problems go.
+// State that the parts of Lint share: the names that entries may refer to, and the problems found.
 struct LintContext {
   explicit LintContext(const v1::KnowledgeBase& knowledge);
 
@@ -43,7 +43,7 @@ void LintSense(LintContext& context);       // what is well-formed and cannot be
 void LintCondition(LintContext& context, const v1::Rule& rule, const v1::Check& check,
                    const v1::FindingSpec& finding, absl::string_view who);
 
-// Error for each name that stands twice; `what` is "label", "check", ...
+// Error for each name that is defined twice; `what` is "label", "check", ...
 template <typename List, typename NameOf>
 void LintDuplicates(LintContext& context, absl::string_view what, const List& list, NameOf name_of);
 
@@ -61,9 +61,9 @@ void LintDuplicates(LintContext& context, absl::string_view what, const List& li
     const std::string name = name_of(entry);
     const auto [earlier, added] = seen.emplace(name, &entry.source());
     if (added) continue;
-    context.Error(entry.source(), absl::StrCat(what, " ", name, " stands twice"),
-                  absl::StrCat("remove one or rename it; the first stands in ",
-                               earlier->second->file(), ":", earlier->second->line()));
+    context.Error(entry.source(), absl::StrCat(what, " ", name, " is defined twice"),
+                  absl::StrCat("remove one or rename it; the first is in ", earlier->second->file(),
+                               ":", earlier->second->line()));
   }
 }
 

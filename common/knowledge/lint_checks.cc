@@ -77,17 +77,18 @@ void LintParameters(LintContext& context, const v1::Check& check) {
     const std::string who =
         absl::StrCat("parameter ", parameter.name(), " of check ", check.name());
     if (++names[parameter.name()] == 2) {
-      context.Error(check.source(), absl::StrCat(who, " stands twice"), "remove one or rename it");
+      context.Error(check.source(), absl::StrCat(who, " is defined twice"),
+                    "remove one or rename it");
     }
     context.RequireWord(check.source(), who, "type", parameter.type(), ParameterTypes(), false);
     const bool number = parameter.type() == "int" || parameter.type() == "float";
     if (number &&
         (!parameter.has_min() || !parameter.has_max() || parameter.min() > parameter.max())) {
       context.Error(check.source(), absl::StrCat(who, " has no bounds"),
-                    "add `min:` and `max:`; a parameter without bounds is no parameter");
+                    "add `min:` and `max:`; a number needs both");
     }
     if (!number && (parameter.has_min() || parameter.has_max())) {
-      context.Error(check.source(), absl::StrCat(who, " has bounds, and is no number"),
+      context.Error(check.source(), absl::StrCat(who, " has bounds, but is not a number"),
                     "remove them, or list `choices:`");
     }
   }
@@ -113,7 +114,8 @@ void LintExec(LintContext& context, const v1::Check& check) {
   }
 }
 
-// What a program is run again with (docs/exec.md) becomes a finding of the check.
+// Each trial, a variant of the environment in which a program runs again (docs/exec.md), becomes a
+// finding of the check.
 void LintTrials(LintContext& context, const v1::Check& check) {
   if (check.kind() != v1::Check::EXEC) return;
   static const LazyRE2 kSetting = {R"((?s)[A-Za-z_][A-Za-z0-9_]*=.*)"};
@@ -124,7 +126,7 @@ void LintTrials(LintContext& context, const v1::Check& check) {
           return finding.name() == datum.name() && finding.type() == "bool";
         });
     if (!declared) {
-      context.Error(check.source(), absl::StrCat(who, " is no bool finding of it"),
+      context.Error(check.source(), absl::StrCat(who, " is not a bool finding of the check"),
                     "declare it below `findings:`");
     }
     for (const std::string& text : datum.texts()) {
@@ -177,7 +179,7 @@ void LintData(LintContext& context, const v1::Check& check) {
   }
 }
 
-// What a check of earlier failures counts by.
+// A check of earlier failures needs the period and the spacing of the failures that it counts.
 void LintHistory(LintContext& context, const v1::Check& check) {
   if (check.kind() != v1::Check::HISTORY) return;
   const auto number = [&](absl::string_view name) {
@@ -203,7 +205,7 @@ void LintChecks(LintContext& context) {
   for (const v1::Check& check : context.base.checks()) {
     const std::string who = absl::StrCat("check ", check.name());
     if (!IsCheckName(check.name())) {
-      context.Error(check.source(), absl::StrCat(who, " is no check name"),
+      context.Error(check.source(), absl::StrCat(who, " is not a check name"),
                     "write area.name in lower case, digits and underscores");
     }
     if (check.kind() == v1::Check::KIND_UNSPECIFIED) {
@@ -228,7 +230,7 @@ void LintChecks(LintContext& context) {
     for (const v1::FindingSpec& finding : check.findings()) {
       if (++names[finding.name()] == 2) {
         context.Error(check.source(),
-                      absl::StrCat("finding ", finding.name(), " of ", who, " stands twice"),
+                      absl::StrCat("finding ", finding.name(), " of ", who, " is defined twice"),
                       "remove one or rename it");
       }
       LintFinding(context, check, finding);

@@ -34,7 +34,7 @@ bool LooksLikeLabel(absl::string_view text) {
 
 void LintName(LintContext& context, const v1::Label& label) {
   if (!IsLabelName(label.label())) {
-    context.Error(label.source(), absl::StrCat("label ", label.label(), " is no label name"),
+    context.Error(label.source(), absl::StrCat("label ", label.label(), " is not a label name"),
                   "write MAIN.SUB.DETAIL in upper case, digits and underscores");
     return;
   }
@@ -63,7 +63,7 @@ void LintName(LintContext& context, const v1::Label& label) {
   }
 }
 
-// Every cycle is reported once, at the label of it that stands first.
+// Every cycle is reported once, at its first label.
 void LintCycles(LintContext& context) {
   absl::flat_hash_set<std::string> done;
   for (const v1::Label& start : context.base.labels()) {
@@ -110,7 +110,7 @@ void LintReferences(LintContext& context, const v1::Label& label, absl::string_v
   }
 }
 
-// What a `with` says of logs must be a label or a signal that exists.
+// The `log` of a `with` must name an existing label or signal.
 void LintLogCondition(LintContext& context, const std::string& who, const v1::Rule& with) {
   const bool known =
       context.labels.contains(with.log()) ||
@@ -157,7 +157,7 @@ bool SameCondition(const v1::Rule& a, const v1::Rule& b) {
          std::forward_as_tuple(b.check(), b.finding(), b.op(), b.value());
 }
 
-// A condition that stands twice counts once, and one that speaks for and against says nothing.
+// A repeated condition counts once, and one that both confirms and refutes says nothing.
 void LintRepeatedRules(LintContext& context, const v1::Label& label) {
   std::vector<std::pair<const v1::Rule*, bool>> seen;  // and whether it confirms
   const auto look = [&](const v1::Rule& rule, bool confirms) {
@@ -165,12 +165,11 @@ void LintRepeatedRules(LintContext& context, const v1::Label& label) {
       if (!SameCondition(*earlier, rule)) continue;
       const std::string what =
           absl::StrCat("rule of ", label.label(), " over ", rule.check(), " ", rule.finding());
-      context.Error(
-          rule.has_source() ? rule.source() : label.source(),
-          confirms == earlier_confirms
-              ? absl::StrCat(what, " stands twice")
-              : absl::StrCat(what, " confirms and refutes with the same condition"),
-          absl::StrCat("remove one; the first stands in line ", earlier->source().line()));
+      context.Error(rule.has_source() ? rule.source() : label.source(),
+                    confirms == earlier_confirms
+                        ? absl::StrCat(what, " is defined twice")
+                        : absl::StrCat(what, " confirms and refutes with the same condition"),
+                    absl::StrCat("remove one; the first is in line ", earlier->source().line()));
       return;
     }
     seen.emplace_back(&rule, confirms);

@@ -12,7 +12,7 @@
 #include "common/knowledge/lint.h"
 #include "common/knowledge/words.h"
 
-// What is well-formed and cannot be meant: it would never take effect, or say the same twice.
+// Well-formed entries that cannot be meant: they would never take effect, or repeat another one.
 namespace galen::knowledge {
 namespace {
 
@@ -77,13 +77,13 @@ void LintDefault(LintContext& context, const v1::Check& check, const v1::Paramet
   };
   if (parameter.type() == "int" || parameter.type() == "float") {
     double number = 0;
-    if (!absl::SimpleAtod(value, &number)) return refuse("is no number", "write a number");
+    if (!absl::SimpleAtod(value, &number)) return refuse("is not a number", "write a number");
     if ((parameter.has_min() && number < parameter.min()) ||
         (parameter.has_max() && number > parameter.max())) {
       refuse("lies outside its bounds", "correct the default or the bounds");
     }
   } else if (parameter.type() == "bool" && value != "true" && value != "false") {
-    refuse("is no bool", "write true or false");
+    refuse("is not a bool", "write true or false");
   } else if (!parameter.choices().empty() &&
              std::find(parameter.choices().begin(), parameter.choices().end(), value) ==
                  parameter.choices().end()) {
@@ -111,7 +111,7 @@ void LintSamePattern(LintContext& context) {
     context.Error(
         signal.source(),
         absl::StrCat("signal ", signal.id(), " has the pattern of signal ", earlier->second->id()),
-        absl::StrCat("remove one and give the other all labels; the first stands in ",
+        absl::StrCat("remove one and give the other all labels; the first is in ",
                      earlier->second->source().file(), ":", earlier->second->source().line()));
   }
 }

@@ -28,7 +28,7 @@ struct Problem {
   std::string remedy;
 };
 
-// "taxonomy/gpu.yaml:12: error: label GPU.X.Y stands twice; remove one of them"
+// "taxonomy/gpu.yaml:12: error: label GPU.X.Y is defined twice; remove one of them"
 std::string ToString(const Problem& problem);
 
 // Reads every *.yaml below the directories, the later ones overlaying the earlier (an entry of the
@@ -38,7 +38,7 @@ std::string ToString(const Problem& problem);
 absl::StatusOr<v1::KnowledgeBase> Parse(absl::Span<const std::string> directories,
                                         std::vector<Problem>& problems);
 
-// A file as it would stand in the last of the directories.
+// A file that is treated as part of the last of the directories.
 struct CandidateFile {
   std::string name;  // relative to that directory
   std::string content;
@@ -55,7 +55,7 @@ absl::StatusOr<v1::KnowledgeBase> ParseWith(absl::Span<const std::string> direct
 std::vector<Problem> Lint(const v1::KnowledgeBase& base);
 
 struct LoadOptions {
-  // Where the parsed form is kept, keyed by the digest of the files; "" for nowhere.
+  // Directory of the cache of the parsed form, keyed by the digest of the files; "": no cache.
   std::string cache_directory;
 };
 
@@ -65,7 +65,7 @@ absl::StatusOr<std::shared_ptr<const Knowledge>> Load(absl::Span<const std::stri
 
 // The directories to load: `explicit_directories` when given, else $GALEN_KNOWLEDGE, else
 // knowledge/ beside the program (../../knowledge for a build tree, ../share/galen/knowledge when
-// installed). NOT_FOUND with what was tried.
+// installed). NOT_FOUND with the directories that were tried.
 absl::StatusOr<std::vector<std::string>> FindDirectories(
     absl::Span<const std::string> explicit_directories);
 

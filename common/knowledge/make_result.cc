@@ -20,8 +20,8 @@ using v1::FindingSpec;
 // The one word that stands for a number (see Compare).
 constexpr absl::string_view kUnlimited = "unlimited";
 
-// Of raw output, what is searched for secrets beyond what is kept of it: one that is cut in two is
-// found by its beginning.
+// Secrets are searched for in this much raw output beyond the excerpt, so that a secret at the cut
+// is found.
 constexpr std::size_t kBeyondExcerpt = 4096;
 
 CheckResult::Status StatusOfError(const absl::Status& error) {

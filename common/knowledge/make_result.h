@@ -11,8 +11,9 @@
 
 namespace galen::knowledge {
 
-// What a check saw. PASS or FAIL follows from the findings' declared limits (knowledge/checks), so
-// a check only reports values; one it could look for but not tell is a finding without a value.
+// The observations of a check. PASS or FAIL follows from the findings' declared limits
+// (knowledge/checks), so a check only reports values; a finding whose value could not be determined
+// has none.
 struct CheckOutput {
   std::vector<galen::v1::Finding> findings;
   std::string message;  // one sentence for people
@@ -26,7 +27,7 @@ galen::v1::CheckResult ResultWithoutFindings(absl::string_view check, absl::stri
                                              galen::v1::CheckResult::Status status,
                                              absl::string_view message);
 
-// Makes the result of what a check gave. NOT_FOUND, UNAVAILABLE, PERMISSION_DENIED and
+// Makes the result from a check's output. NOT_FOUND, UNAVAILABLE, PERMISSION_DENIED and
 // FAILED_PRECONDITION become SKIPPED with their message as the reason, every other error ERROR.
 // Findings get their unit and are judged by the limits of `spec`: one abnormal finding makes it
 // FAIL. Foreign text is cleaned and bounded. A finding that `spec` does not declare, or of another

@@ -11,7 +11,7 @@
 
 namespace galen::knowledge {
 
-// A label as written, with the signals that stand inside it.
+// A label as written, with the signals inside it.
 struct LabelEntry {
   v1::Label label;  // `children` is not filled in
   std::vector<v1::SignalPattern> signals;
@@ -25,10 +25,10 @@ struct SwitchedOff {
   v1::SourceRef source;
 };
 
-// The id of a signal that stands inside a label: its own, or the label's name and its place there.
+// The id of a signal inside a label: its own, or the label's name and its place there.
 std::string InnerSignalId(const LabelEntry& entry, std::size_t place);
 
-// What the files of one directory hold, in the order of reading.
+// The entries of the files of one directory, in the order of reading.
 struct Entries {
   std::vector<LabelEntry> labels;
   std::vector<v1::Check> checks;
@@ -45,8 +45,8 @@ struct Entries {
   std::vector<v1::LlmBudget> llm_budgets;
   std::vector<v1::LlmCalibration> llm_calibrations;
   std::vector<SwitchedOff> off;
-  // Labels that stay switched off after Overlay(); Assemble() takes them and what hangs on them
-  // out.
+  // Labels that stay switched off after Overlay(); Assemble() removes them and the entries that
+  // depend on them.
   std::vector<std::string> labels_off;
 };
 
@@ -77,9 +77,9 @@ void ReadSignal(const FileContext& context, const Fields& fields, v1::SignalPatt
 void ReadCondition(const Fields& fields, v1::Rule& rule);
 void SetSource(const FileContext& context, int line, v1::SourceRef& source);
 
-// The later directory's entries on top of the earlier ones: an entry of the same name takes the
-// place of the earlier one, others follow. Names that stand twice in `later` stay twice. What
-// `later` switches off is done first; a name that `earlier` does not have is a problem.
+// Puts the later directory's entries on top of the earlier ones: an entry replaces an earlier one
+// of the same name, others follow. Names that occur twice in `later` stay twice. The entries that
+// `later` switches off are removed first; a name that `earlier` does not have is a problem.
 void Overlay(Entries& earlier, Entries later, std::vector<Problem>& problems);
 
 // The first half of Overlay(): signals and incidents go, checks are marked, labels are noted in
@@ -91,8 +91,8 @@ void SwitchOff(Entries& earlier, const std::vector<SwitchedOff>& off,
 // child, and every reference to them; past incidents whose cause they are go too.
 void TakeOutLabels(Entries& entries);
 
-// Gives labels their children, and merges the signals that stand inside labels into the catalogue:
-// the same pattern is one signal with all its labels and the greatest strength.
+// Gives labels their children, and merges the signals inside labels into the catalogue: the same
+// pattern is one signal with all its labels and the greatest strength.
 v1::KnowledgeBase Assemble(Entries entries);
 
 }  // namespace galen::knowledge

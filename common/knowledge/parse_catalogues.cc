@@ -53,7 +53,7 @@ void ReadTenantTexts(const FileContext& context, const YamlNode& node, v1::Tenan
   texts.set_reference(fields.Text("reference"));
 }
 
-// Earlier releases learned from a diagnosis in the words of its tenant, for all to see.
+// Earlier releases learned from a diagnosis in its tenant's own words, visible to every tenant.
 void KeepForItsTenant(v1::PastIncident& incident) {
   absl::string_view tenant = incident.reference();
   if (!absl::ConsumePrefix(&tenant, "tenants/")) return;

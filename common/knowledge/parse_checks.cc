@@ -84,7 +84,8 @@ void ReadExec(const FileContext& context, const YamlNode& node, v1::Check& check
   for (const std::string& code : codes) {
     int32_t number = 0;
     if (!absl::SimpleAtoi(code, &number) || number < 0 || number > 255) {
-      fields.Error(fields.Find("exit_codes")->line, absl::StrCat("\"", code, "\" is no exit code"),
+      fields.Error(fields.Find("exit_codes")->line,
+                   absl::StrCat("\"", code, "\" is not an exit code"),
                    "write numbers from 0 to 255");
       continue;
     }

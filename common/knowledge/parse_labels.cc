@@ -20,7 +20,7 @@ constexpr absl::string_view kWithKeys[] = {"check", "finding", "op", "value", "l
 constexpr absl::string_view kLabelSignalKeys[] = {"id",   "pattern", "where",  "strength",
                                                   "role", "meaning", "outcome"};
 
-// What must hold beside a rule: another condition, or a message in a log.
+// Conditions that must hold together with a rule: another condition, or a message in a log.
 void ReadWith(const FileContext& context, const Fields& rule_fields, v1::Rule& rule) {
   for (const YamlNode* node : rule_fields.Entries("with")) {
     const Fields fields(context, *node, "condition", kWithKeys);
@@ -77,7 +77,7 @@ void ReadLabel(const FileContext& context, const YamlNode& node, absl::string_vi
     label.set_parent(enclosing.empty() ? ParentByName(label.label()) : std::string(enclosing));
   } else if (!enclosing.empty() && label.parent() != enclosing) {
     fields.Error(fields.Find("parent")->line,
-                 absl::StrCat("label ", label.label(), " stands below ", enclosing,
+                 absl::StrCat("label ", label.label(), " is nested below ", enclosing,
                               " and names the parent ", label.parent()),
                  "remove `parent`, or move the label into a flat list");
   }

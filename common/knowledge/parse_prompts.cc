@@ -20,7 +20,7 @@ constexpr absl::string_view kBudgetKeys[] = {"scope",         "calls", "input_to
 constexpr absl::string_view kCalibrationKeys[] = {"model", "built_in", "right", "of"};
 constexpr double kMostWhole = 1e15;  // what a double counts exactly, and more than any budget
 
-// A number of things; 0 when absent, and a problem when it is none.
+// A whole number; 0 when absent, and a problem when it is invalid.
 std::int64_t Whole(const Fields& fields, absl::string_view key, double most = kMostWhole) {
   const std::optional<double> number = fields.Number(key);
   if (!number.has_value()) return 0;

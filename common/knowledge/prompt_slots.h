@@ -9,8 +9,8 @@
 
 namespace galen::knowledge {
 
-// What Galen puts into the prompt of that name, in place of "{{slot}}"; every slot has to stand in
-// it. Nothing for a name that no part of Galen asks by.
+// The slots "{{slot}}" that Galen fills in the prompt of that name; the prompt must contain all of
+// them. nullptr when no part of Galen uses that name.
 struct PromptSlots {
   absl::string_view name;
   absl::Span<const absl::string_view> slots;

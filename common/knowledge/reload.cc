@@ -30,7 +30,7 @@ void Reloader::Look() {
   const bool wanted = wanted_.exchange(false);
   const bool settled = looks == seen_;
   seen_ = looks;
-  // A person who saves several files, or one in pieces, is given time to finish.
+  // Waits until a person who saves several files, or one in pieces, has finished.
   if (!wanted && (!settled || looks == settled_)) return;
   settled_ = looks;
   Load();

@@ -18,31 +18,32 @@ namespace galen::knowledge {
 struct ReloadOptions {
   std::vector<std::string> directories;
   std::string cache_directory;  // as in LoadOptions
-  // How often the files are looked at; a change is loaded once two looks in a row saw the same.
+  // Interval of checking the files; a change is loaded once two checks in a row saw the same files.
   absl::Duration poll = absl::Seconds(2);
-  // Makes whatever depends on the knowledge and puts it in place. An error refuses the knowledge:
-  // the old one stays. Never called twice at a time.
+  // Builds and installs everything that depends on the knowledge. On an error the old knowledge
+  // stays in use. Never called twice at a time.
   std::function<absl::Status(std::shared_ptr<const Knowledge>)> apply;
-  // Told, in a sentence, of each version that is taken or refused.
+  // Called with a sentence for each version that is accepted or refused.
   std::function<void(const std::string& news)> tell;
 };
 
-// Notices that knowledge files changed, loads them, and hands the new knowledge on; a version with
-// mistakes is refused with what lint says, once, and the old one stays. Thread-safe but for Look().
+// Detects changed knowledge files, loads them, and hands the new knowledge on. A version with
+// errors is refused once, with lint's problems, and the old one stays in use. Thread-safe but for
+// Look().
 class Reloader {
  public:
-  // `loaded` is what is in use. Starts no thread.
+  // `loaded` is the knowledge in use. Starts no thread.
   Reloader(ReloadOptions options, const Knowledge& loaded);
   Reloader(const Reloader&) = delete;
   Reloader& operator=(const Reloader&) = delete;
 
-  // One look at the files, by whoever calls; loads when a change has settled, or at once when asked
-  // to by Reload(). Only without a thread.
+  // Checks the files once, on the caller's thread; loads when a change has settled, or at once
+  // after Reload(). Only without a thread.
   void Look();
 
-  // Looks every `poll` on a thread of its own, until destruction.
+  // Checks every `poll` on a thread of its own, until destruction.
   void Start();
-  // At the next look, which a started thread takes now: load even if nothing seems to have changed.
+  // Makes the next check, which a started thread does now, load even without a change.
   void Reload();
 
  private:

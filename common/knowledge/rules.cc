@@ -98,7 +98,7 @@ absl::string_view EventCode(absl::string_view code) {
   return stripped && digits ? number : code;
 }
 
-// How the finding stands to a literal; nothing when the two cannot be compared.
+// The order of the finding and a literal; nothing when the two cannot be compared.
 std::optional<Order> CompareTo(const Finding& finding, absl::string_view literal) {
   const bool none = IsNone(literal);
   switch (finding.value_case()) {

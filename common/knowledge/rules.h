@@ -9,16 +9,16 @@
 
 namespace galen::knowledge {
 
-// A condition over the world is true, false, or cannot be told. Unknown is never false.
+// The truth of a condition, which may be unknown. Unknown is never false.
 enum class Truth { kFalse, kTrue, kUnknown };
 
-// Does `finding` (of the rule's name) satisfy the rule's condition? `result` is the check result it
-// stands in, from which references ("expected", another finding of the same check) are resolved
-// for the same subject. Unknown when the finding has no value or a reference cannot be resolved.
+// Whether `finding` (of the rule's name) satisfies the rule's condition. `result` is its check
+// result, from which references ("expected", another finding of the same check) are resolved for
+// the same subject. Unknown when the finding has no value or a reference cannot be resolved.
 //
 // Numbers compare as numbers, versions ("535.161.08") part by part, bools as true/false, enums and
-// text without regard to case; IN and NOT_IN take a list by comma; an event compares by its code;
-// "none" is the empty text. Pure.
+// text without regard to case; IN and NOT_IN take a list separated by commas; an event compares by
+// its code; "none" is the empty text. Pure.
 Truth Compare(const v1::Rule& rule, const galen::v1::Finding& finding,
               const galen::v1::CheckResult& result);
 

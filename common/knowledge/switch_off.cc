@@ -105,7 +105,8 @@ void ParseSwitchedOff(const FileContext& context, const Fields& file, Entries& e
     if (names == nullptr) continue;
     const auto add = [&](const YamlNode& name) {
       if (name.kind != YamlNode::Kind::kScalar || name.scalar.empty()) {
-        context.Error(name.line, absl::StrCat("\"", kKeys[kind], "\" of off is no list of names"),
+        context.Error(name.line,
+                      absl::StrCat("\"", kKeys[kind], "\" of off is not a list of names"),
                       "write `- NAME` lines");
         return;
       }

@@ -12,7 +12,7 @@
 
 namespace galen::knowledge {
 
-// The words that people write in the YAML, and what they stand for. Pure.
+// The words of the YAML files and their values. Pure.
 
 template <typename Enum>
 struct Word {
@@ -39,7 +39,7 @@ absl::Span<const absl::string_view> ParameterTypes();
 absl::Span<const absl::string_view> ComparisonWords();
 // Kinds of device that a check may load.
 absl::Span<const absl::string_view> OccupiedKinds();
-// Words in a rule's value that stand for what would have been right: "expected", "required", ...
+// Words in a rule's value that refer to the right value: "expected", "required", ...
 absl::Span<const absl::string_view> ReferenceWords();
 
 bool Knows(absl::Span<const absl::string_view> words, absl::string_view word);

@@ -27,7 +27,7 @@ bool IsPlainCharacter(char c) {
          c == '-';
 }
 
-// Letters, digits and what has no meaning in YAML wherever it stands.
+// Letters, digits and characters that have no meaning in YAML in any position.
 bool IsPlain(absl::string_view text) {
   if (text.empty()) return false;
   if (text[0] != '/' && !absl::ascii_isalnum(static_cast<unsigned char>(text[0]))) return false;
@@ -115,7 +115,7 @@ std::string Block(int indent, absl::string_view mark, const std::vector<std::str
   return out;
 }
 
-// What stands after "key: " or "- ", with its line end; a block is `indent` columns in.
+// The text after "key: " or "- ", with its line end; a block is indented by `indent` columns.
 std::string Value(int indent, absl::string_view text) {
   const bool many_lines = absl::StrContains(text, '\n');
   if (many_lines && IsLiteralBlock(text)) return Block(indent, "|-", absl::StrSplit(text, '\n'));

@@ -9,7 +9,7 @@ namespace galen::kube {
 namespace {
 
 constexpr int kMostNesting = 200;
-// Of all pods of a large cluster, as its own server tells them.
+// Enough for all pods of a large cluster.
 constexpr std::size_t kMostValues = std::size_t{1} << 23;
 constexpr std::size_t kMostMessage = 1000;
 
@@ -46,7 +46,7 @@ absl::string_view Remedy(int code) {
     case 403:
       return "; grant it by a role of this service account";
     case 409:
-      return "; read the object again and decide anew";
+      return "; read the object again and decide again";
     default:
       return code >= 300 && code <= 399 ? "; name the API server itself, redirects are not followed"
                                         : "";

@@ -48,13 +48,14 @@ absl::StatusOr<Options> InCluster(const Variables& variables, const std::string&
   const std::string port = variables("KUBERNETES_SERVICE_PORT").value_or("");
   if (host.empty() || port.empty()) {
     return absl::FailedPreconditionError(
-        "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set, so this is no pod; name "
+        "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set, so this is not a pod; "
+        "name "
         "the API server");
   }
   int number = 0;
   if (!absl::SimpleAtoi(port, &number) || number < 1 || number > 65535) {
     return absl::FailedPreconditionError(
-        absl::StrCat("KUBERNETES_SERVICE_PORT is no port: ", CleanText(port, kMostShown),
+        absl::StrCat("KUBERNETES_SERVICE_PORT is not a port: ", CleanText(port, kMostShown),
                      "; name the API server"));
   }
   Options options;

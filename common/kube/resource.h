@@ -18,7 +18,7 @@ struct Resource {
 };
 
 struct ObjectName {
-  std::string space;  // the namespace; "" for what has none
+  std::string space;  // the namespace; "" for a resource without one
   std::string name;
 };
 

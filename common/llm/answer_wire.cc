@@ -26,7 +26,7 @@ constexpr int kMostDepth = 32;
 constexpr std::size_t kMostValues = std::size_t{1} << 22;
 constexpr std::size_t kMostToolUses = 16;
 
-// Discarded when it is no JSON. Embeddings are many numbers.
+// Discarded when it is not JSON. Embeddings are many numbers.
 Json Parse(absl::string_view text) {
   return ParseJson(text, {.depth = kMostDepth, .values = kMostValues});
 }
@@ -42,7 +42,7 @@ const std::string* FindText(const Json& object, const char* name) {
   return value != nullptr && value->is_string() ? value->get_ptr<const std::string*>() : nullptr;
 }
 
-// A count of tokens; what is none, or absurd, is 0.
+// A count of tokens; 0 if it is invalid or absurd.
 std::int64_t Count(const Json& object, const char* name) {
   const Json* const value = Find(object, name);
   if (value == nullptr || !value->is_number_unsigned()) return 0;
@@ -72,8 +72,7 @@ std::string ModelOf(const Json& body) {
   return model == nullptr ? "" : CleanText(*model, kMostName);
 }
 
-// Adds what a list of tool calls says, or a piece of one: what comes under the same index belongs
-// together.
+// Adds a list of tool calls, or a piece of one: pieces with the same index belong together.
 void AddToolUses(const Json& message, ChatAnswer& answer) {
   const Json* const uses = Find(message, "tool_calls");
   if (uses == nullptr || !uses->is_array()) return;
@@ -248,7 +247,7 @@ absl::StatusOr<Embeddings> ParseEmbeddings(absl::string_view body, std::size_t t
       const double number = component.is_number() ? component.get<double>() : NAN;
       // As a float it has to be finite too.
       if (!(std::fabs(number) <= 1e30)) {
-        return absl::DataLossError("a component of a vector is no finite number");
+        return absl::DataLossError("a component of a vector is not a finite number");
       }
       vector.push_back(static_cast<float>(number));
     }
@@ -291,8 +290,8 @@ std::string ErrorText(absl::string_view body, const http::Secret& key) {
   if (text == nullptr) text = FindText(parsed, "message");
   if (text == nullptr) text = FindText(parsed, "detail");
   if (text == nullptr) return "";
-  // Cleaned first, since a character that goes could have stood in the middle of the key; cut last,
-  // since half a key is a key to guess.
+  // Cleaned first, since a character that is removed could have split the key; cut last, since half
+  // a key helps to guess it.
   std::string clean = CleanText(key.TakenOutOf(CleanText(*text, body.size())), kMostErrorText);
   std::replace(clean.begin(), clean.end(), '\n', ' ');
   return clean;

@@ -29,17 +29,17 @@ enum class Outcome {
   kNeither,  // the request was at fault, the caller went away, or it asked to wait
 };
 
-// A circuit breaker: closed, it lets calls pass; open, none; half-open, one at a time, whose end
-// closes or opens it. A value without clock, chance or lock: whoever holds it gives it those. Time
-// that runs backwards is taken for no time passed.
+// A circuit breaker: closed, it lets all calls pass; open, none; half-open, one at a time, whose
+// end closes or opens it. It has no clock, randomness or lock: its owner supplies them. If time
+// runs backwards, no time has passed.
 class Circuit {
  public:
   explicit Circuit(const CircuitPolicy& policy) : policy_(policy) {}
 
   // A ticket if a call may go now, which has to be followed by one Report with it.
   std::optional<std::int64_t> Admit(absl::Time now);
-  // `chance` in [0, 1) says how much of the jitter is added.
-  // What was sent before the circuit opened tells nothing new, and is passed over.
+  // `chance` in [0, 1) scales the jitter. Reports of calls sent before the circuit opened are
+  // ignored.
   void Report(std::int64_t ticket, Outcome outcome, absl::Time now, double chance);
 
   // As a call at `now` would find it.

@@ -14,8 +14,7 @@
 #include "absl/time/time.h"
 #include "common/base/cancellation.h"
 
-// Language models behind an HTTP endpoint that speaks OpenAI's protocol, without a word of what
-// they are asked.
+// Language models behind an HTTP endpoint that speaks OpenAI's protocol, without any prompts.
 namespace galen::llm {
 
 // A tool that the model wants to be used.
@@ -40,20 +39,21 @@ struct Tool {
   std::string parameters;  // a JSON Schema of an object, as JSON text
 };
 
-// What the answer's text has to be.
+// The required form of the answer's text.
 struct JsonSchema {
   std::string name;    // letters, digits, "_" and "-", at most 64
   std::string schema;  // a JSON Schema, as JSON text
 };
 
-// One question. Bytes of the request body depend on it and on the endpoint's configuration alone,
-// and messages stand in it in their order after the schema: two requests of the same schema whose
+// One question. The bytes of the request body depend on it and on the endpoint's configuration
+// alone, and its messages follow the schema in their order: two requests of the same schema whose
 // first messages are the same begin with the same bytes, and with the same tokens.
 struct ChatRequest {
   // Which question it is ("rank"): says which model and temperature the configuration gives it.
   std::string purpose;
   std::vector<Message> messages;
-  // Without one the answer is free text. An endpoint that cannot enforce it is told in words.
+  // Unset, the answer is free text. For an endpoint that cannot enforce it, the prompt describes
+  // it.
   std::optional<JsonSchema> schema;
   // With some the answer has to use one of them, and the schema says nothing.
   std::vector<Tool> tools;
@@ -89,8 +89,8 @@ struct CallOptions {
   absl::Time deadline = absl::InfiniteFuture();  // the configuration's limit holds too
   const Cancellation* cancellation = nullptr;    // outlives the call
   // When set, the answer is streamed: called on the caller's thread with each piece of text (whole
-  // characters, UTF-8) as it comes. False ends the call with CANCELLED. What was handed on is not
-  // taken back: after the first piece nothing is retried.
+  // characters, UTF-8) as it comes. False ends the call with CANCELLED. Pieces cannot be withdrawn:
+  // after the first one nothing is retried.
   std::function<bool(absl::string_view piece)> on_text;
 };
 
@@ -109,7 +109,7 @@ struct Embeddings {
 // An endpoint with less context than this gets the short form of prompts.
 inline constexpr int kRoomForLongForm = 16'000;
 
-// What the configuration gives a question.
+// The configuration's settings for a question.
 struct Settings {
   std::string model;
   std::optional<double> temperature;
@@ -135,7 +135,7 @@ struct Latencies {
   }
 };
 
-// What an endpoint did since the start, and how it stands.
+// Counters of an endpoint since the start, and its present state.
 struct Health {
   enum class Circuit { kClosed, kOpen, kHalfOpen };
   Circuit circuit = Circuit::kClosed;
@@ -149,22 +149,23 @@ struct Health {
   std::int64_t unavailable = 0;  // attempts: not reached, reset, or an error of the server (5xx)
   std::int64_t throttled = 0;    // attempts: 429
   std::int64_t late = 0;         // attempts that met a time limit
-  std::int64_t bad_answers = 0;  // attempts: answers that are none
+  std::int64_t bad_answers = 0;  // attempts whose answer was invalid
   std::int64_t denied = 0;       // attempts: the key was refused, or the certificate is not trusted
   std::int64_t rejected = 0;     // attempts: the model or the request was refused
   Usage usage;
   Latencies latencies;
 };
 
-// Thread-safe. Errors name the endpoint and what to do, and never hold a key, a prompt or more
-// than a clean, short excerpt of what the endpoint said:
+// Thread-safe. Errors name the endpoint and the remedy, and never hold a key, a prompt or more than
+// a clean, short excerpt of the endpoint's text:
 // - DEADLINE_EXCEEDED: the caller's deadline or one of the configuration's limits passed
 // - UNAVAILABLE: not reached, connection reset, error of the server, or the circuit is open
-// - RESOURCE_EXHAUSTED: the endpoint's rate limit (429), or no free connection, until the deadline
-// - DATA_LOSS: what came is no answer: not JSON, not UTF-8, too large, empty, or without choices
+// - RESOURCE_EXHAUSTED: the endpoint's rate limit (429), or no free connection, until the
+//   deadline
+// - DATA_LOSS: the answer is invalid: not JSON, not UTF-8, too large, empty, or without choices
 // - PERMISSION_DENIED: the key is refused (401, 403), or the peer's certificate is not trusted
-// - INVALID_ARGUMENT: the endpoint cannot do this request (400, 404, 413, 422): a model, a schema,
-//   or a prompt that is too long
+// - INVALID_ARGUMENT: the endpoint does not support this request (400, 404, 413, 422): a model, a
+//   schema, or a prompt that is too long
 // - CANCELLED: by the cancellation, or by on_text
 class LlmClient {
  public:
@@ -177,7 +178,7 @@ class LlmClient {
   // Names of the models that the endpoint offers.
   virtual absl::StatusOr<std::vector<std::string>> Models(const CallOptions& options) = 0;
 
-  // What a question of this purpose is asked with, where its request says nothing.
+  // The settings of a question of this purpose, unless its request overrides them.
   virtual Settings SettingsOf(absl::string_view purpose) const = 0;
   // For people: "http://10.0.0.5:8000/v1", without key or user.
   virtual std::string name() const = 0;

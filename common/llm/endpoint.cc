@@ -63,7 +63,7 @@ absl::Status CheckUrl(absl::string_view url, absl::string_view what) {
   absl::string_view rest = url;
   if (!absl::ConsumePrefix(&rest, "https://") && !absl::ConsumePrefix(&rest, "http://")) {
     return absl::InvalidArgumentError(
-        absl::StrCat(what, ": is no address; write http://HOST:PORT/v1 or https://..."));
+        absl::StrCat(what, ": is not an address; write http://HOST:PORT/v1 or https://..."));
   }
   const absl::string_view authority = rest.substr(0, rest.find('/'));
   if (absl::StrContains(authority, "@")) {
@@ -90,7 +90,7 @@ absl::StatusOr<std::map<std::string, Override>> ReadOverrides(const SettingsRead
         if (std::find(known.begin(), known.end(), agent) == known.end()) known.push_back(agent);
         known.push_back(purpose);
       }
-      return agents.Error(name, absl::StrCat("is no agent and no question; there are ",
+      return agents.Error(name, absl::StrCat("is neither an agent nor a question; there are ",
                                              absl::StrJoin(known, ", ")));
     }
     GALEN_ASSIGN_OR_RETURN(SettingsReader reader, agents.Map(name));
@@ -153,7 +153,7 @@ absl::Status ReadConnection(SettingsReader& root, Endpoint& endpoint) {
   GALEN_RETURN_IF_ERROR(root.Text("api_version", endpoint.api_version));
   for (const char c : endpoint.api_version) {
     if (!absl::ascii_isalnum(static_cast<unsigned char>(c)) && c != '-') {
-      return root.Error("api_version", "is no version; write one as 2024-10-21");
+      return root.Error("api_version", "is not a version; write one as 2024-10-21");
     }
   }
   if (endpoint.api == Api::kAzure && endpoint.api_version.empty()) {
@@ -173,7 +173,7 @@ absl::Status ReadConnection(SettingsReader& root, Endpoint& endpoint) {
   GALEN_RETURN_IF_ERROR(root.Bool("plain_http", endpoint.plain_http));
   const bool has_key = !endpoint.key_file.empty() || !endpoint.key_environment.empty();
   if (!endpoint.key_file.empty() && !endpoint.key_environment.empty()) {
-    return root.Error("key_file", "stands beside key_environment; keep one of them");
+    return root.Error("key_file", "is set together with key_environment; keep one of them");
   }
   if (has_key && absl::StartsWith(endpoint.url, "http://") &&
       !IsThisMachine(HostOf(endpoint.url)) && !endpoint.plain_http) {

@@ -25,7 +25,7 @@ enum class Structured {
   kJsonObject,         // response_format {"type": "json_object"}, and the schema in words
   kWords,              // the schema in words only
 };
-// "json_schema", as it stands in the file.
+// "json_schema", as in the file.
 absl::string_view NameOf(Structured structured);
 
 enum class Api {
@@ -43,7 +43,7 @@ struct Override {
   int max_tokens = 0;
 };
 
-// Where a model is and how it is talked to. The defaults are those of a file that says nothing.
+// The address of a model and its protocol. The defaults apply to settings that the file leaves out.
 struct Endpoint {
   std::string url;  // http or https, without user, query, fragment or a slash at the end
   Api api = Api::kOpenAi;
@@ -62,7 +62,7 @@ struct Endpoint {
   // By question ("rank") or by agent ("planning"); a question goes first.
   std::map<std::string, Override> overrides;
   Structured structured = Structured::kJsonSchema;
-  bool tools = false;         // who investigates uses tools of the protocol, in place of a schema
+  bool tools = false;         // investigations use the protocol's tools, in place of a schema
   bool schema_bounds = true;  // schemas bound texts and lists (maxLength, maxItems)
   int context = 32768;        // tokens that a prompt and its answer may have together
   bool stream = false;  // answers are streamed although nobody watches, so that first_byte holds
@@ -96,11 +96,12 @@ absl::StatusOr<Endpoint> ParseEndpoint(absl::string_view text, absl::string_view
 // The same of a file on the disk. NOT_FOUND or PERMISSION_DENIED when it cannot be read.
 absl::StatusOr<Endpoint> LoadEndpoint(const std::string& file);
 
-// The key; empty when the endpoint names none. FAILED_PRECONDITION when the file or the variable is
-// not there, is empty or holds what cannot stand in a header; the message has nothing of the key.
+// The key; empty when the endpoint names none. FAILED_PRECONDITION when the file or the variable
+// does not exist, is empty, or holds characters that a header cannot have; the message never
+// contains any of the key.
 absl::StatusOr<http::Secret> ReadKey(const Endpoint& endpoint);
 
-// What a question of `purpose` is asked with.
+// The settings of a question of `purpose`.
 Settings SettingsFor(const Endpoint& endpoint, absl::string_view purpose);
 
 }  // namespace galen::llm

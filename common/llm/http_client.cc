@@ -19,11 +19,11 @@ namespace {
 
 // An attempt that its caller gave less than this says nothing about the endpoint when it is late.
 constexpr absl::Duration kFairChance = absl::Seconds(1);
-// Of a time limit, what an attempt is sure to have had when it met it: the limit is a call's, and
-// begins before the attempt.
+// An attempt has at least this share of a time limit, since the limit is a call's and starts before
+// the attempt.
 constexpr double kFairShare = 0.9;
 constexpr char kAccept[] = "application/json, text/event-stream";
-// Of a vector, a component as JSON; more than a model writes.
+// Length of a vector's component as JSON; more than a model writes.
 constexpr std::size_t kBytesOfComponent = 32;
 
 double RandomChance() {
@@ -35,10 +35,10 @@ bool SleepFor(absl::Duration duration, const Cancellation& cancellation) {
   return cancellation.SleepFor(duration);
 }
 
-// What a code other than 2xx means. `text` is what the endpoint says of it, without the key.
+// The error of a code other than 2xx. `text` is the endpoint's message, without the key.
 absl::Status StatusOfCode(int code, absl::string_view text) {
   const std::string said = text.empty() ? "" : absl::StrCat(": \"", text, "\"");
-  // What an endpoint says of a key may hold parts of it, so it is not repeated.
+  // The endpoint's message about a key may hold parts of it, so it is not repeated.
   if (code == 401 || code == 403) {
     return absl::PermissionDeniedError(absl::StrCat(
         "HTTP ", code, ", the key is refused; see key_file, key_environment and authorization"));
@@ -56,7 +56,7 @@ absl::Status StatusOfCode(int code, absl::string_view text) {
     return absl::InvalidArgumentError(
         absl::StrCat("HTTP 404", said, "; see url (it ends in /v1 for most servers) and model"));
   }
-  // 501 is what servers say to what they cannot do at all.
+  // Servers answer 501 to requests that they do not support.
   if (code == 408 || (code >= 500 && code != 501)) {
     return absl::UnavailableError(absl::StrCat("HTTP ", code, said));
   }

@@ -20,10 +20,9 @@
 
 namespace galen::llm {
 
-// What a client asks the world for, beside the endpoint; tests have their own.
+// Dependencies beside the endpoint; tests replace them.
 struct Dependencies {
-  const Clock* clock =
-      nullptr;  // what the circuit goes by; outlives the client; null: the system's
+  const Clock* clock = nullptr;    // of the circuit; outlives the client; null: the system's
   std::function<double()> chance;  // in [0, 1); thread-safe; empty: random
   // Waits, or returns true at once when it is cancelled. Thread-safe; empty: sleeps.
   std::function<bool(absl::Duration, const Cancellation&)> sleep;
@@ -63,7 +62,7 @@ class HttpClient final : public LlmClient {
                           Call& call);
   void CountAttempt(const absl::Status& status, int sent);
   void CountUsage(const Usage& usage);
-  // Reads the key anew. True when it is another one.
+  // Reads the key again. True when it has changed.
   bool RenewKey();
   http::Secret key() const;
   absl::Status Named(const absl::Status& status) const;

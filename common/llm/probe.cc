@@ -189,7 +189,7 @@ class Prober {
   void Tools() {
     ChatRequest request = Question("Look up what the check gpu.ecc said.");
     request.tools.push_back(
-        {"show_check", "What a check said",
+        {"show_check", "The result of a check",
          R"({"type":"object","properties":{"check":{"type":"string"}},"required":["check"]})"});
     const auto answer = client_->Chat(request, {});
     Probed probed{.ability = "tool calls"};

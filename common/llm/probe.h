@@ -37,8 +37,8 @@ struct ProbeReport {
   bool usable = false;
 };
 
-// Asks an endpoint a dozen short questions, without retries, about nothing that is anyone's, and
-// tells what it can do. FAILED_PRECONDITION: a key or a file of the configuration is missing; then
+// Asks an endpoint a dozen short questions, without retries and without customers' data, and
+// reports its abilities. FAILED_PRECONDITION: a key or a file of the configuration is missing; then
 // nothing was sent.
 absl::StatusOr<ProbeReport> Probe(const Endpoint& endpoint);
 

@@ -13,7 +13,7 @@
 namespace galen::llm {
 namespace {
 
-// Keeps the order in which fields are written: the order is what prefix caches see.
+// Keeps the order of the fields, on which prefix caches depend.
 using OrderedJson = nlohmann::ordered_json;
 
 absl::string_view NameOf(Message::Role role) {
@@ -193,7 +193,7 @@ absl::StatusOr<std::string> ChatBody(const Endpoint& endpoint, const ChatRequest
       return absl::InvalidArgumentError("a message is not UTF-8; clean foreign text first");
     }
     const bool add = !words.empty() && has_system && &message == &request.messages.front();
-    // The last border: text that goes to a model goes to another party, whoever made it.
+    // The last check: text sent to a model goes to another party, wherever it is from.
     const std::string content = host::WithoutSecrets(message.content);
     messages.push_back(MessageJson(message, add ? absl::StrCat(content, "\n\n", words) : content));
   }

@@ -15,7 +15,7 @@ absl::StatusOr<SettingsReader> SettingsReader::Open(absl::string_view text,
   GALEN_ASSIGN_OR_RETURN(Yaml parsed, ParseYaml(text, file));
   auto root = std::make_shared<const Yaml>(std::move(parsed));
   if (root->kind != Yaml::Kind::kMap) {
-    return YamlError(*root, file, "is no map of settings; begin with url: ...");
+    return YamlError(*root, file, "is not a map of settings; begin with url: ...");
   }
   const Yaml* const map = root.get();
   return SettingsReader(std::move(root), map, std::string(file));
@@ -75,7 +75,7 @@ absl::Status SettingsReader::Integer(absl::string_view field, int least, int mos
   if (scalar == nullptr) return absl::OkStatus();
   int number = 0;
   if (!absl::SimpleAtoi(scalar->scalar, &number) || number < least || number > most) {
-    return Error(field, absl::StrCat("is no whole number from ", least, " to ", most));
+    return Error(field, absl::StrCat("is not a whole number from ", least, " to ", most));
   }
   value = number;
   return absl::OkStatus();
@@ -101,7 +101,7 @@ absl::Status SettingsReader::OptionalNumber(absl::string_view field, double leas
   double number = 0;
   // Not a number is neither below nor above a limit.
   if (!absl::SimpleAtod(scalar->scalar, &number) || !(number >= least && number <= most)) {
-    return Error(field, absl::StrCat("is no number from ", least, " to ", most));
+    return Error(field, absl::StrCat("is not a number from ", least, " to ", most));
   }
   value = number;
   return absl::OkStatus();
@@ -116,7 +116,7 @@ absl::Status SettingsReader::OptionalInteger(absl::string_view field,
     return absl::OkStatus();
   }
   std::int64_t number = 0;
-  if (!absl::SimpleAtoi(scalar->scalar, &number)) return Error(field, "is no whole number");
+  if (!absl::SimpleAtoi(scalar->scalar, &number)) return Error(field, "is not a whole number");
   value = number;
   return absl::OkStatus();
 }
@@ -127,7 +127,7 @@ absl::Status SettingsReader::Duration(absl::string_view field, absl::Duration le
   if (scalar == nullptr) return absl::OkStatus();
   absl::Duration duration;
   if (!absl::ParseDuration(scalar->scalar, &duration) || duration < least || duration > most) {
-    return Error(field, absl::StrCat("is no time from ", absl::FormatDuration(least), " to ",
+    return Error(field, absl::StrCat("is not a time from ", absl::FormatDuration(least), " to ",
                                      absl::FormatDuration(most), "; write it as 500ms or 2s"));
   }
   value = duration;
@@ -143,7 +143,8 @@ absl::StatusOr<SettingsReader> SettingsReader::Map(absl::string_view field) cons
   asked_.emplace(field);
   const Yaml* value = map_->Find(field);
   if (value == nullptr || value->kind == Yaml::Kind::kNull) value = kNone;
-  if (value->kind != Yaml::Kind::kMap) return Error(field, "is no map; write name: value below it");
+  if (value->kind != Yaml::Kind::kMap)
+    return Error(field, "is not a map; write name: value below it");
   return SettingsReader(root_, value, file_);
 }
 

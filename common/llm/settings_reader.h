@@ -21,7 +21,7 @@ namespace galen::llm {
 // value as it is. Errors are INVALID_ARGUMENT "file:line: field: what; remedy".
 class SettingsReader {
  public:
-  // INVALID_ARGUMENT when the text is no YAML map.
+  // INVALID_ARGUMENT when the text is not a YAML map.
   static absl::StatusOr<SettingsReader> Open(absl::string_view text, absl::string_view file);
 
   bool Has(absl::string_view field) const;

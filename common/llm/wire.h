@@ -23,14 +23,14 @@ std::string EmbeddingsUrl(const Endpoint& endpoint, absl::string_view model);
 std::string ModelsUrl(const Endpoint& endpoint);
 
 // The body of a chat request: the same bytes for the same request, messages last. INVALID_ARGUMENT
-// when a message is not UTF-8, the schema is no JSON object, or there is no message.
+// when a message is not UTF-8, the schema is not a JSON object, or there is no message.
 absl::StatusOr<std::string> ChatBody(const Endpoint& endpoint, const ChatRequest& request,
                                      bool stream);
 absl::StatusOr<std::string> EmbedBody(const EmbedRequest& request, absl::string_view model);
 
-// An answer that came as one JSON document. DATA_LOSS when it is none: not UTF-8, not JSON, without
-// choices, or empty. With `json` set, what some models put around the JSON of their answer, a
-// thought before it or a fence of Markdown, is taken off.
+// Reads an answer that is one JSON document. DATA_LOSS when it is not UTF-8, not JSON, without
+// choices, or empty. With `json` set, text that some models put around the JSON of their answer,
+// such as reasoning before it or a fence of Markdown, is removed.
 absl::StatusOr<ChatAnswer> ParseChatAnswer(absl::string_view body, bool json);
 
 // An answer that comes as events. Thread-compatible.
@@ -41,8 +41,8 @@ class StreamedAnswer {
   // `on_text` may be empty. No answer is longer than `most_bytes`, and no error holds `key`.
   StreamedAnswer(std::size_t most_bytes, OnText on_text, http::Secret key = {});
 
-  // DATA_LOSS when the stream is none of a chat; UNAVAILABLE when the endpoint tells of an error in
-  // it; CANCELLED when on_text returns false. After an error it must not be called again.
+  // DATA_LOSS when the stream is not one of a chat; UNAVAILABLE when the endpoint reports an error
+  // in it; CANCELLED when on_text returns false. After an error it must not be called again.
   absl::Status Take(absl::string_view bytes);
 
   // The answer once the stream has ended. UNAVAILABLE when it broke off before its end.
@@ -63,15 +63,15 @@ class StreamedAnswer {
   bool done_ = false;      // "[DONE]"
 };
 
-// Vectors for `texts` texts in their order. DATA_LOSS when there are others, they differ in length,
-// or a component is no finite number.
+// Vectors for `texts` texts in their order. DATA_LOSS when their number differs, their lengths
+// differ, or a component is not a finite number.
 absl::StatusOr<Embeddings> ParseEmbeddings(absl::string_view body, std::size_t texts);
 
 // At most 1000 names, each clean and short. DATA_LOSS when there is no list.
 absl::StatusOr<std::vector<std::string>> ParseModels(absl::string_view body);
 
-// What the body of an error says, clean and at most 200 bytes; "" when it says nothing. OpenAI's
-// form, vLLM's and FastAPI's. Of `key` it holds nothing.
+// The message in the body of an error, clean and at most 200 bytes; "" without one. Reads OpenAI's
+// form, vLLM's and FastAPI's. `key` is removed from it.
 std::string ErrorText(absl::string_view body, const http::Secret& key = {});
 
 // `text` without a leading <think> block and without a fence of Markdown around the rest.

@@ -22,8 +22,7 @@ class NodeFailureStore {
   // `records` must outlive it.
   explicit NodeFailureStore(store::Records& records) : records_(records) {}
 
-  // Puts what the diagnosis found (FailuresOf()) in place of what was noted of it before; to note
-  // it once more changes nothing.
+  // Replaces the records of this diagnosis with its failures (FailuresOf()). Idempotent.
   absl::Status Note(const galen::v1::Diagnosis& diagnosis) const;
   // None: nothing was noted of this node.
   absl::StatusOr<execution::v1::NodeFailures> Of(const std::string& node) const;

@@ -9,8 +9,8 @@
 
 namespace galen::perfmodel {
 
-// How much of what data sheets promise is reached, as measured. Names have parts, the general ones
-// first, and what is not known of "ring.pcie" is what is known of "ring":
+// Measured shares of the rates in data sheets. Names have parts, the general ones first; an unknown
+// "ring.pcie" has the value of "ring":
 //
 //   compute.VENDOR.WIDTH   large products of matrices, share of the peak
 //   memory                 copies and sums over device memory, share of its rate

@@ -48,7 +48,7 @@ absl::Status Fit(Job& job) {
   if (layout.data > shape.batch || shape.batch % layout.data != 0 ||
       (shape.batch / layout.data) % layout.micro_batch != 0) {
     return absl::InvalidArgumentError(
-        absl::StrCat("shape: batch=", shape.batch, ": is no multiple of ", layout.data,
+        absl::StrCat("shape: batch=", shape.batch, ": is not a multiple of ", layout.data,
                      " replicas times ", layout.micro_batch, " sequences of a micro-batch"));
   }
   if (layout.pipeline > shape.layers || layout.pipeline * layout.chunks > shape.layers) {
@@ -81,8 +81,7 @@ absl::StatusOr<Job> ParseJob(absl::string_view text) {
     const absl::string_view name = absl::StripAsciiWhitespace(field.first);
     const absl::string_view value = absl::StripAsciiWhitespace(field.second);
     if (!seen.insert(name).second) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("shape: ", name, ": stands twice; which of the two is it?"));
+      return absl::InvalidArgumentError(absl::StrCat("shape: ", name, ": is set twice; keep one"));
     }
     if (const auto number = numbers.find(name); number != numbers.end()) {
       if (!absl::SimpleAtoi(value, number->second) || *number->second < 1 ||

@@ -45,8 +45,7 @@ absl::StatusOr<ModelShape> ParseShape(absl::string_view text) {
     const absl::string_view name = absl::StripAsciiWhitespace(field.first);
     const absl::string_view value = absl::StripAsciiWhitespace(field.second);
     if (!seen.insert(name).second) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("shape: ", name, ": stands twice; which of the two is it?"));
+      return absl::InvalidArgumentError(absl::StrCat("shape: ", name, ": is set twice; keep one"));
     }
     const auto number = numbers.find(name);
     if (number != numbers.end()) {

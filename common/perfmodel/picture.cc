@@ -100,7 +100,7 @@ std::string MixSvg(double overlap) {
   if (!std::isfinite(overlap)) return "";
   constexpr double kHeight = 320;
   const std::string title =
-      absl::StrFormat("What is in use while two tasks mix (interconnect overlaps to %.0f %%)",
+      absl::StrFormat("Resource use while two tasks mix (interconnect overlaps to %.0f %%)",
                       100 * std::clamp(overlap, 0.0, 1.0));
   Svg svg;
   svg.Text(16, 26, title, "t");

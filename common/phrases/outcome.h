@@ -52,8 +52,8 @@ inline constexpr std::size_t kOutcomeReach = 600;
 // nothing. Pure.
 Outcome OutcomeOf(absl::string_view text, std::size_t end, const OutcomeWords& words);
 
-// The name that ends at byte `end`, with what belongs to it: "2.19.1" of "NCCL 2.19.1-1 hangs"
-// where `end` is behind "2.19". Never empty where `end` is behind a letter or digit. Pure.
+// The name that ends at byte `end`, with its suffix: "2.19.1" of "NCCL 2.19.1-1 hangs" where `end`
+// is behind "2.19". Never empty where `end` is behind a letter or digit. Pure.
 absl::string_view NameAt(absl::string_view text, std::size_t end);
 
 }  // namespace galen::phrases

@@ -17,7 +17,7 @@
 namespace galen::phrases {
 namespace {
 
-// "*", a word, and "**", what stands between two spaces.
+// "*", a word, and "**", the text between two spaces.
 constexpr char kAnyWord[] = R"([\w'-]+)";
 constexpr char kAnything[] = "[^ ]+";
 
@@ -25,7 +25,7 @@ bool IsWordByte(char c) { return absl::ascii_isalnum(static_cast<unsigned char>(
 
 absl::Status Wrong(absl::string_view what) { return absl::InvalidArgumentError(what); }
 
-// One item of a phrase: its expression, and whether it may be left out or stand again and again.
+// One item of a phrase: its expression, and whether it may be left out or repeated.
 struct Item {
   std::string expression;
   enum class Times { kOnce, kOptional, kAnyNumber } times = Times::kOnce;
@@ -109,7 +109,8 @@ absl::StatusOr<std::string> Literal(absl::string_view form) {
   if (form == "*") return std::string(kAnyWord);
   if (form == "**") return std::string(kAnything);
   const bool open_end = absl::ConsumeSuffix(&form, "*");
-  if (form.find('*') != absl::string_view::npos) return Wrong("a * stands only at a word's end");
+  if (form.find('*') != absl::string_view::npos)
+    return Wrong("a * is allowed only at a word's end");
   return absl::StrCat(IsWordByte(form.front()) ? R"(\b)" : "",
                       RE2::QuoteMeta(re2::StringPiece(form.data(), form.size())),
                       open_end                  ? R"(\w*)"
@@ -170,7 +171,7 @@ class Parser {
     rest_.remove_prefix(word.size());
     if (word.empty()) return Wrong("two spaces, or one at an end; write one between words");
     if (word.find('[') != absl::string_view::npos) {
-      return Wrong("a [ within a word; endings stand in round brackets: check(s)");
+      return Wrong("a [ within a word; put endings in round brackets: check(s)");
     }
     static const RE2* const kReference = new RE2("<([a-z0-9_]+)>");  // "<a_list>"
     std::string name;
@@ -199,8 +200,8 @@ absl::StatusOr<std::string> PhraseExpression(absl::string_view phrase, const Lis
     }
     if (absl::ascii_iscntrl(byte) || absl::StrContains("\\^$?{}", c)) {
       return Wrong(
-          "has a character that no phrase has: \\ ^ $ ? { } or a control character; this "
-          "is no regular expression");
+          "has a character that a phrase cannot have: \\ ^ $ ? { } or a control character; a "
+          "phrase is not a regular expression");
     }
   }
   return Parser(phrase, list).Whole();

@@ -10,10 +10,10 @@
 
 namespace galen::phrases {
 
-// A phrase may have so many bytes, and brackets within brackets so deep.
+// Limits of a phrase: its bytes, and the depth of nested brackets.
 inline constexpr std::size_t kMostPhraseBytes = 200;
 inline constexpr int kMostBrackets = 3;
-// One word stands for so many at most by what is optional in it.
+// Limit of the forms of one word that its optional parts make.
 inline constexpr std::size_t kMostVariants = 64;
 
 // The expression of RE2 of a phrase, in the language that the head of knowledge/talk/outcomes.yaml

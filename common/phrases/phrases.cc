@@ -8,7 +8,7 @@
 namespace galen::phrases {
 namespace {
 
-// Of one compiled list. The largest that came with Galen takes a tenth.
+// Memory limit of one compiled list. The largest list of Galen takes a tenth.
 constexpr int kMostMemory = 8 << 20;
 
 // One of the marks, or a space. A character of several bytes is all of them.

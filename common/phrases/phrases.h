@@ -15,7 +15,7 @@ class RE2;
 
 namespace galen::phrases {
 
-// Where in a text the phrases of a list have to stand.
+// The required position in a text of the phrases of a list.
 enum class Place {
   kAnywhere,
   kStart,   // first, but for marks and fillers
@@ -36,8 +36,8 @@ struct Span {
 class Phrases {
  public:
   Phrases() = default;
-  // `phrases` and `filler` are expressions, "" for no filler; `marks` are the characters that may
-  // stand between phrase, fillers and edge, beside spaces; "" for all that are in no word.
+  // `phrases` and `filler` are expressions, "" for no filler; `marks` are the characters allowed
+  // between phrase, fillers and edge, beside spaces; "" for all that are in no word.
   // INVALID_ARGUMENT: it would take more memory than a list may.
   static absl::StatusOr<Phrases> Compile(const std::string& phrases, Place place,
                                          absl::string_view marks, const std::string& filler);
@@ -46,8 +46,8 @@ class Phrases {
   bool In(absl::string_view text) const;
   // The first such place at or behind `from`, of those that begin together the longest.
   std::optional<Span> Find(absl::string_view text, std::size_t from = 0) const;
-  // One of the phrases, wherever it stands, as an expression of RE2 with no group: for patterns
-  // that have something else around it.
+  // An RE2 expression without groups that matches one of the phrases at any position, for use in
+  // larger patterns.
   const std::string& expression() const { return expression_; }
 
  private:

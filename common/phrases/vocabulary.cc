@@ -54,11 +54,11 @@ absl::Status AddPhrases(const Yaml& list, absl::string_view field, absl::string_
     const auto twin = std::find_if(into.begin(), into.end(),
                                    [&](const Written& other) { return other.phrase == phrase; });
     if (twin != into.end()) {
-      // What a site had first and Galen has since is no mistake of the site.
+      // A phrase that a site had first and Galen has added since is not an error of the site.
       if (twin->folder != folder) continue;
-      return YamlError(item, file,
-                       absl::StrCat(field, ": \"", phrase, "\" stands at ", twin->where,
-                                    " already; remove one"));
+      return YamlError(
+          item, file,
+          absl::StrCat(field, ": \"", phrase, "\" is at ", twin->where, " already; remove one"));
     }
     if (into.size() >= kMostPhrases) {
       return YamlError(item, file,
@@ -71,7 +71,7 @@ absl::Status AddPhrases(const Yaml& list, absl::string_view field, absl::string_
 
 }  // namespace
 
-// Reads the files, then resolves what the lists say of each other, then compiles.
+// Reads the files, then resolves references between lists, then compiles.
 class VocabularyReader {
  public:
   absl::Status Add(absl::string_view text, absl::string_view file) {

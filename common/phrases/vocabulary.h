@@ -25,7 +25,7 @@ class Vocabulary {
   // talk/*.yaml of the knowledge directories; later ones add phrases to the lists of earlier ones.
   // NOT_FOUND: none has any; INVALID_ARGUMENT names file, line and remedy.
   static absl::StatusOr<Vocabulary> Load(const std::vector<std::string>& directories);
-  // Of one text.
+  // Parses one text.
   static absl::StatusOr<Vocabulary> Parse(absl::string_view text, absl::string_view file);
 
   // Fills each list that is asked for by its name. INVALID_ARGUMENT: one is not there.

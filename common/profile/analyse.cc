@@ -73,7 +73,7 @@ class DeviceAnalysis {
     return families_.all()[trace_.names[span.name].family].kind;
   }
 
-  // Where the streams of a GPU are told, the instructions of XLA tell the same time once more.
+  // If a GPU's streams are recorded, XLA's instructions repeat the same time and are dropped.
   void ChooseStreams() {
     std::vector<Stream>& streams = device_.streams;
     const bool told = std::any_of(streams.begin(), streams.end(), [](const Stream& stream) {
@@ -114,7 +114,7 @@ class DeviceAnalysis {
     if (all.begin < all.end) steps_.push_back({"", all});
   }
 
-  // Of a span what lies within steps.
+  // The part of a span that lies within steps.
   std::int64_t Within(const Span& span) const {
     std::int64_t within = 0;
     auto it =

@@ -15,11 +15,11 @@ struct AnalyseOptions {
   std::size_t drawn_streams = 8;
 };
 
-// What a trace says of each of its GPUs. Pure.
+// The report of a trace, for each of its GPUs. Pure.
 TraceReport Analyse(Trace trace, const Families& families, const AnalyseOptions& options = {});
 
-// The spans of a lane whose instructions stand within each other, so that at each moment only the
-// innermost is left.
+// The spans of a lane of nested instructions, cut so that at each moment only the innermost is
+// left.
 std::vector<Span> Innermost(std::vector<Span> spans);
 
 }  // namespace galen::profile

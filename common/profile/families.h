@@ -12,7 +12,7 @@
 
 namespace galen::profile {
 
-// What a GPU does while something runs on it.
+// The kind of work of a kernel.
 enum class Kind { kCompute, kCommunication, kMemory };
 absl::string_view ToString(Kind kind);
 
@@ -30,13 +30,13 @@ class Families {
   // profile/*.yaml of the knowledge directories, later ones before earlier ones. NOT_FOUND: none
   // has any; INVALID_ARGUMENT names file, line and remedy.
   static absl::StatusOr<Families> Load(const std::vector<std::string>& directories);
-  // Of one text.
+  // Parses one file.
   static absl::StatusOr<Families> Parse(absl::string_view text, absl::string_view file);
 
   // The last one is "other", which takes what none else takes.
   const std::vector<Family>& all() const { return families_; }
   std::size_t IndexOf(absl::string_view kernel) const;
-  // Of a trace of JAX: what the host does for the device.
+  // Whether a JAX trace uses this name for the host's work for the device.
   bool IsXlaHost(absl::string_view name) const;
 
  private:

@@ -32,7 +32,7 @@ std::int64_t Length(absl::Span<const Interval> intervals);
 // These take and give what Union() gives, in linear time.
 Intervals Intersect(absl::Span<const Interval> a, absl::Span<const Interval> b);
 Intervals Subtract(absl::Span<const Interval> a, absl::Span<const Interval> b);
-// What of `a` lies within `window`; costs what it gives, and a search.
+// The parts of `a` within `window`; linear in the result, plus a search.
 Intervals Clip(absl::Span<const Interval> a, Interval window);
 
 }  // namespace galen::profile

@@ -37,7 +37,7 @@ bool LooksLikeDump(absl::string_view name) {
          absl::StrContains(name, "flight");
 }
 
-// What nothing else is named like.
+// Names that only traces, dumps and answers have.
 bool IsNamedSo(absl::string_view name) {
   return absl::EndsWith(name, ".trace.json") || absl::EndsWith(name, ".xplane.pb") ||
          LooksLikeDump(name) || absl::StrContains(name, "ncclras") ||
@@ -79,7 +79,7 @@ std::optional<int> RankOfTrace(const std::string& path) {
 
 std::string Shown(const std::string& path) { return fs::path(path).filename().string(); }
 
-// A file that is read once: its first bytes tell what it is.
+// A file that is read once: its first bytes identify its kind.
 class Input {
  public:
   static absl::StatusOr<Input> Open(const std::string& path) {
@@ -158,7 +158,7 @@ class JobReader {
     if (head[0] == '\x80') return TakeDump(path, input);
     if (hangs::LooksLikeRas(head)) return TakeAnswer(path, input);
     if (head[0] != '{' && head[0] != '[') {
-      return absl::DataLossError("is no trace, no dump and no answer of NCCL's RAS");
+      return absl::DataLossError("is not a trace, a dump or an answer of NCCL's RAS");
     }
     if (!absl::StrContains(head, "\"traceEvents\"") &&
         (absl::StrContains(head, "\"pg_config\"") ||

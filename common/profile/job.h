@@ -17,20 +17,20 @@
 
 namespace galen::profile {
 
-// What the dumps of PyTorch's flight recorder in one directory say together.
+// The joint verdict on the dumps of PyTorch's flight recorder in one directory.
 struct Hang {
   std::string directory;
   std::set<int> ranks;  // of which there is a dump
   hangs::TraceVerdict verdict;
 };
 
-// What one answer of NCCL's RAS says.
+// One answer of NCCL's RAS.
 struct RasAnswer {
   std::string file;
   hangs::RasReport report;
 };
 
-// What the files of a job say.
+// The results of all files of a job.
 struct JobProfile {
   std::vector<TraceReport> traces;
   RankComparison ranks;
@@ -43,19 +43,18 @@ struct JobOptions {
   AnalyseOptions analyse;
   ReadLimits limits;
   std::set<std::string> equal_sizes;  // collectives whose inputs have one size on all ranks
-  // Of all traces together: collectives that are kept to be compared, 32 bytes each, and traces of
-  // which a step is kept to be drawn.
+  // Limits for all traces together: collectives that are kept to be compared, 32 bytes each, and
+  // traces of which a step is kept to be drawn.
   std::size_t met = 8'000'000;
   std::size_t drawn = 64;
 };
 
 inline constexpr std::size_t kMostFiles = 4096;
 
-// The traces, dumps and answers that `paths` name: files, and what lies in directories and below
-// them
-// (*.json, *.json.gz, *.pb, dumps and answers by their names). Told apart by what is in them,
-// packed with gzip or zstd or not. One trace is in memory at a time. NOT_FOUND: a path that is not
-// there, or nothing that can be read; RESOURCE_EXHAUSTED: more than kMostFiles.
+// Reads the traces, dumps and answers at `paths`: files, and files in directories and below them
+// (*.json, *.json.gz, *.pb, dumps and answers by their names). Their content identifies the kind;
+// they may be compressed with gzip or zstd. One trace is in memory at a time. NOT_FOUND: a path
+// that is not there, or nothing that can be read; RESOURCE_EXHAUSTED: more than kMostFiles.
 absl::StatusOr<JobProfile> ReadJob(const std::vector<std::string>& paths, const Families& families,
                                    const JobOptions& options = {});
 

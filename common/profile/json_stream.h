@@ -13,9 +13,9 @@
 
 namespace galen::profile {
 
-// JSON of any size and of a hostile author, token by token, in constant memory: of a text the first
-// kMostText bytes are kept. It takes what profilers write although it is no JSON (NaN, raw control
-// characters, unknown escapes). Not thread-safe.
+// Reads JSON of any size and of a hostile author, token by token, in constant memory: only the
+// first kMostText bytes of a string are kept. It accepts profilers' deviations from JSON (NaN, raw
+// control characters, unknown escapes). Not thread-safe.
 class JsonStream {
  public:
   enum class Token {
@@ -38,11 +38,11 @@ class JsonStream {
   explicit JsonStream(Source source) : source_(std::move(source)) {}
 
   Token Next();
-  // Of the last key, text, number or other.
+  // Text of the last key, string, number or literal.
   const std::string& text() const { return text_; }
-  // After a key: passes over its value. False when the text breaks in it.
+  // Skips the value after a key. False when the text breaks in it.
   bool SkipValue();
-  // What is open: 0 outside of everything.
+  // The number of open objects and arrays.
   std::size_t depth() const { return open_.size(); }
   const std::string& trouble() const { return trouble_; }
   std::int64_t bytes() const { return bytes_; }
@@ -51,7 +51,7 @@ class JsonStream {
   enum class Want { kValue, kValueOrEnd, kKeyOrEnd, kMore, kNothing };
 
   bool Fill();
-  // The next byte that is no space, not taken; -1 at the end.
+  // The next byte that is not a space, not consumed; -1 at the end.
   int Peek();
   Token Broken(absl::string_view why);
   Token Value();

@@ -13,10 +13,10 @@
 namespace galen::profile {
 namespace {
 
-constexpr char kTitle[] = "Where a step's time goes";
+constexpr char kTitle[] = "Breakdown of step time";
 constexpr double kWidth = 1000;
 constexpr double kLeft = 150;   // names of rows
-constexpr double kRight = 220;  // what stands behind them
+constexpr double kRight = 220;  // the text after the bars
 constexpr double kRoom = kWidth - kLeft - kRight;
 constexpr double kRow = 26;
 constexpr double kBar = 18;

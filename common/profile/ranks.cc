@@ -11,12 +11,12 @@
 namespace galen::profile {
 namespace {
 
-// Iglewicz and Hoaglin take 3.5 robust spreads; what is less than a twentieth is no matter.
+// Iglewicz and Hoaglin take 3.5 robust spreads; a difference of less than a twentieth is ignored.
 constexpr double kLeastScore = 3.5;
 constexpr double kLeastShare = 0.05;
 constexpr std::size_t kLeastForMedian = 4;
 constexpr std::size_t kLeastMatched = 3;
-// Ends of one collective lie no further apart than this share of a collective's length.
+// The ends of one collective differ by no more than this share of its length.
 constexpr double kTogether = 0.1;
 
 struct Entry {
@@ -30,7 +30,7 @@ std::string Who(const TraceReport& trace, const DeviceReport& device) {
                                                              : absl::StrCat(of, " ", device.name);
 }
 
-// Collectives by what they are, on each of all entries: those that all have.
+// Matches the collectives that all entries have, by their identity.
 class Matcher {
  public:
   explicit Matcher(absl::Span<const Entry> entries) : entries_(entries) {}

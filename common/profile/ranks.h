@@ -23,14 +23,14 @@ struct RankTimes {
   double communication = 0;
   double exposed = 0;
   double score = 0;  // compute beside the median of all, in robust spreads; 0 where too few
-  // Of the collectives that were found on all: how long it waited in them longer than the rank
-  // that waited least, seconds of a step; and how often it was that rank.
+  // Over the collectives found on all ranks: its extra wait compared with the rank that waited
+  // least, in seconds of a step; and how often it was that rank.
   double waited = 0;
   std::size_t last = 0;
 };
 
 enum class Lateness {
-  kNone,      // none is told from the others
+  kNone,      // no rank differs from the others
   kComputes,  // it computes longer
   kArrives,   // it comes last to collectives and computes no longer: its host or its input
 };

@@ -77,8 +77,8 @@ class Reader {
     return json_.SkipValue();
   }
 
-  // The fields of the object that comes next; any other value is passed over. A field's key is gone
-  // when its value is read.
+  // Reads the fields of the object that comes next; skips any other value. A field's key is no
+  // longer valid when its value is read.
   template <typename Field>
   bool ReadObject(Field field) {
     const Token token = json_.Next();
@@ -214,7 +214,7 @@ class Reader {
     }
   }
 
-  // JAX names processes and threads before it tells what ran in them.
+  // JAX writes the names of processes and threads before their events.
   void TakeMetadata(const Event& event) {
     if (names_of_.size() >= kMostProcesses) return;
     if (event.name == "process_name") {
@@ -263,7 +263,8 @@ class Reader {
            (line.empty() || absl::StartsWith(line, " - from #"));
   }
 
-  // Each stream tells runs of programs by itself: those of the one that was at work longest count.
+  // Each stream has runs of programs of its own: those of the stream that was busy longest are
+  // used.
   void TakeModules() {
     for (auto& [name, lines] : modules_of_) {
       std::vector<Step>* longest = nullptr;

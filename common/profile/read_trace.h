@@ -10,7 +10,7 @@
 
 namespace galen::profile {
 
-// What of a trace is kept; what is more is counted, and said so.
+// Limits of the kept parts of a trace; the rest is counted and reported.
 struct ReadLimits {
   std::size_t spans = 6'000'000;  // of all GPUs, 24 bytes each
   std::size_t names = 100'000;    // of at most 512 bytes
@@ -22,8 +22,8 @@ struct ReadLimits {
 };
 
 // Reads a trace in Chrome's format as PyTorch's profiler (Kineto, with CUDA or ROCm) and JAX's
-// profiler write it, in one pass. What is cut off is read as far as it goes, with a remark.
-// DATA_LOSS: it is no such trace.
+// profiler write it, in one pass. A trace that is cut off is read up to the cut, with a remark.
+// DATA_LOSS: it is not such a trace.
 absl::StatusOr<Trace> ReadTrace(JsonStream::Source source, const Families& families,
                                 const ReadLimits& limits = {});
 

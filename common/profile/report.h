@@ -12,7 +12,7 @@
 
 namespace galen::profile {
 
-// What a GPU did with its time, in nanoseconds. At any moment the first of these that applies
+// The time of a GPU by activity, in nanoseconds. At any moment the first of these that applies
 // counts, so that the parts add up to `wall`.
 struct Split {
   std::int64_t wall = 0;
@@ -49,7 +49,7 @@ struct KernelTime {
   std::int64_t longest = 0;
 };
 
-// One step as it is drawn: pieces of one kind that lie closer than can be seen are one.
+// One step as it is drawn: pieces of one kind with gaps too small to see are merged.
 struct DrawnPiece {
   Interval when;
   Kind kind = Kind::kCompute;
@@ -70,7 +70,7 @@ struct DrawnStep {
 // A collective of this GPU, to be found again on other ranks.
 struct Met {
   std::uint32_t key = 0;       // of DeviceReport::keys
-  std::int64_t sequence = -1;  // -1: not told
+  std::int64_t sequence = -1;  // -1: unknown
   Interval when;
 };
 

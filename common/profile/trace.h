@@ -18,14 +18,14 @@ struct Span {
   std::uint32_t name = 0;  // of Trace::names
 };
 
-// What is called by that name.
+// A name of spans and its family.
 struct Name {
   std::string text;
   std::size_t family = 0;  // of Families::all()
 };
 
 enum class Lane {
-  kStream,    // what lies in it may overlap, and each of it ran
+  kStream,    // spans may overlap, and all of them ran
   kOps,       // instructions of XLA: an outer one does nothing while an inner one runs
   kAsyncOps,  // the same, beside the others
 };
@@ -33,7 +33,7 @@ enum class Lane {
 struct Stream {
   std::string name;
   Lane lane = Lane::kStream;
-  std::vector<Span> spans;  // as the trace has them
+  std::vector<Span> spans;  // in the order of the trace
 };
 
 struct Step {
@@ -41,11 +41,11 @@ struct Step {
   Interval when;
 };
 
-// A collective of which the trace says what it is.
+// A collective that the trace identifies.
 struct Collective {
   Interval when;
   std::string group;           // of ranks
-  std::int64_t sequence = -1;  // within the group; -1: not told
+  std::int64_t sequence = -1;  // within the group; -1: unknown
   std::uint32_t name = 0;
 };
 
@@ -62,7 +62,7 @@ struct Trace {
   bool xla = false;
   std::optional<int> rank;
   std::optional<int> world_size;
-  std::vector<std::string> gpus;  // their products, as deviceProperties has them
+  std::vector<std::string> gpus;  // their product names, from deviceProperties
   std::vector<Name> names;
   std::vector<Device> devices;
   std::vector<Step> steps;  // ProfilerStep#N

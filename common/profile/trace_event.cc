@@ -18,7 +18,7 @@ void Event::Clear() {
   }
 }
 
-// What the category says; traces of 2021 write it with a capital letter, and call some otherwise.
+// By the category; traces of 2021 write it with a capital letter, and use other names for some.
 Sort SortOf(const Event& event) {
   const absl::string_view category = event.category;
   for (const char* gpu :

@@ -27,11 +27,11 @@ struct Event {
   void Clear();
 };
 
-// What an event of PyTorch's profiler is of.
+// The subject of an event of PyTorch's profiler.
 enum class Sort { kOther, kGpu, kHost, kStep };
 Sort SortOf(const Event& event);
 
-// Microseconds as they are written, to the nanosecond; nothing for what is no time.
+// Reads microseconds as the trace writes them, to the nanosecond; nothing when it is not a time.
 std::optional<std::int64_t> Nanoseconds(absl::string_view text);
 
 }  // namespace galen::profile

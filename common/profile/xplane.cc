@@ -118,7 +118,7 @@ std::string Quoted(absl::string_view text) {
   return quoted + "\"";
 }
 
-// Of an entry of a map from numbers to messages: the number, and the message's name.
+// Reads an entry of a map from numbers to messages: the number, and the message's name.
 void TakeMetadata(absl::string_view entry,
                   absl::flat_hash_map<std::uint64_t, absl::string_view>& names) {
   Wire wire(entry);
@@ -150,7 +150,7 @@ class Converter {
       if (field.number == 1 && planes_.size() < kMostPlanes) TakePlane(field.bytes);
     }
     if (space.broken() && planes_.empty()) {
-      return absl::DataLossError("is no XPlane: its fields cannot be read");
+      return absl::DataLossError("is not an XPlane: its fields cannot be read");
     }
     out_ = "{\"traceEvents\":[{}";
     for (std::size_t i = 0; i < planes_.size(); ++i) {
@@ -258,8 +258,8 @@ class Converter {
     const std::uint64_t begin = static_cast<std::uint64_t>(line.timestamp_ns) * 1000 + offset;
     Event(line.process, line.thread, name->second, begin, duration);
     if (!plane.device || !absl::StartsWith(line.name, "Stream #")) return;
-    // What belongs to no program, a copy say, neither ends a run nor is part of one; another run of
-    // the same program has another group, where the trace tells groups.
+    // An event without a program, such as a copy, neither ends a run nor is part of one; another
+    // run of the same program has another group, if the trace records groups.
     if (of.module.empty()) return;
     if (of.module != module_ || of.group != group_) {
       EndModule();
@@ -286,7 +286,7 @@ class Converter {
       if (field.number == 1 && named != plane.stats.end()) stat = named->second;
       if (field.number == 3 || field.number == 4) number = field.value;
       if (field.number == 5) text = field.bytes;
-      // A text that stands among the names of stats.
+      // A text stored as the name of a stat.
       if (field.number == 7 && named != plane.stats.end()) text = named->second;
     }
     if (stat == "hlo_module") of.module = text;

@@ -13,10 +13,10 @@ namespace galen::profile {
 // (*.xplane.pb: tsl/profiler/protobuf/xplane.proto).
 bool LooksLikeXplane(absl::string_view head);
 
-// The same trace in Chrome's format, as xprof's trace viewer tells it, in pieces: processes and
-// threads first, then all events, none left out. Runs of programs, which the viewer derives from
-// the modules of operations, are derived alike ("XLA Modules - from #N"). DATA_LOSS: it is no
-// XPlane, or damaged. What is hostile in it ends it and does no harm.
+// The same trace in Chrome's format, as xprof's trace viewer writes it, in pieces: processes and
+// threads first, then all events. Runs of programs are derived from the modules of operations, as
+// in the viewer ("XLA Modules - from #N"). DATA_LOSS: it is not an XPlane, or damaged. Hostile
+// content ends the reading and does no harm.
 absl::StatusOr<JsonStream::Source> XplaneAsTrace(std::string bytes);
 
 }  // namespace galen::profile

@@ -18,36 +18,36 @@ using knowledge::Truth;
 using knowledge::v1::Label;
 using knowledge::v1::Rule;
 
-// Words that make a leaf less likely take this share of what they tell.
+// Factor for the weight of words that make a leaf less likely.
 constexpr double kOfUnlike = 0.4;
-// Each further observation of one witness tells this share of the one before.
+// Each further observation of one witness has this share of the weight of the one before.
 constexpr double kFurther = 0.35;
-// A check sees this share of the signs that are there. Absent signs take this much at most.
+// A check sees this share of the existing signs. Absent signs subtract at most this much.
 constexpr double kSeenIfThere = 0.4;
 constexpr double kMostAbsent = 2.0;
-// A cause is refuted though it is there this often; guessed base of a refutation; the least that
-// one takes, and the most that all of them take.
+// How often a refutation occurs although the cause exists; guessed base of a refutation; the least
+// that one refutation subtracts, and the most that all of them subtract.
 constexpr double kRefutedThough = 0.1;
 constexpr double kRefutedBase = 0.4;
 constexpr double kGuessedRefutations = 4;
 constexpr double kLeastRefuted = 1.6;
-// The same of a rule that names another fault, which was seen: that fault accounts for the signs.
+// The least for a rule that names another fault, which was seen: that fault explains the signs.
 constexpr double kLeastByAnother = 3.0;
 constexpr double kMostRefuted = 6.0;
-// Log-odds of "none of these" before any evidence, and of a leaf that only names how failures look.
+// Log-odds of "none of these" before any evidence, and of a leaf that only names a manifestation.
 constexpr double kNoneOfThese = 5.0;
 constexpr double kResidual = -2.5;
 // A second cause in one incident is rare, unless the fault itself was seen.
 constexpr double kSecond = -4.0;
-// Leaves that are weighed as a pair of causes, at most, and causes that are proven of one incident.
+// Maximum number of leaves that are weighed in pairs, and of proven causes of one incident.
 constexpr size_t kMostPaired = 8;
 constexpr size_t kMostCauses = 4;
-// Words prove nothing by themselves: what else speaks for a proven cause weighs this much, and
-// words count for no more than that in a proof.
+// Words prove nothing by themselves: the other evidence for a proven cause has at least this
+// weight, and words have at most this weight in a proof.
 constexpr double kLeastWithoutWords = 2.0;
 constexpr double kMostOfWords = 2.0;
 constexpr double kLeastLead = 0.7;
-// An observation that tells less is not worth a word.
+// An observation with less weight is not mentioned.
 constexpr double kWorthAWord = 0.7;
 
 double Prior(const Label& leaf) {
@@ -57,7 +57,7 @@ double Prior(const Label& leaf) {
   return prior;
 }
 
-// A check read one of these events in the line of the message.
+// Whether a check read one of these events in the line of the message.
 bool IsOfOneLine(const std::vector<const Finding*>& findings, const Signal& signal) {
   return std::any_of(findings.begin(), findings.end(), [&](const Finding* finding) {
     if (!finding->has_event_value()) return false;
@@ -67,7 +67,7 @@ bool IsOfOneLine(const std::vector<const Finding*>& findings, const Signal& sign
   });
 }
 
-// The observations of one leaf on one node, one of each check and each line.
+// Collects the observations of one leaf on one node, one per check and line.
 class Collector {
  public:
   void Add(std::string about, Observation observation) {
@@ -77,8 +77,8 @@ class Collector {
     if (!is_new && observation.weight > it->second.weight) it->second = std::move(observation);
   }
 
-  // A sign of an effect counts beside one of the leaf's own, and not where the leaf has a rule or a
-  // message of its own for it.
+  // A sign of an effect counts in addition to the leaf's own signs, unless the leaf has its own
+  // rule or message for it.
   bool TakesEffect(const Observation& effect) const {
     bool has_own = false;
     for (const auto& [key, seen] : best_) {
@@ -229,13 +229,12 @@ double WithoutWords(const Belief& belief) {
   return Sum(others);
 }
 
-// One state that a check saw, and nothing else that is worth a word: however rare it is, it may
-// have nothing to do with the incident. A defining fact, an event and a message of a log are no
-// states.
+// Whether the only relevant observation is one state that a check saw: even if it is rare, it may
+// be unrelated to the incident. A defining fact, an event and a message of a log are not states.
 bool IsLoneState(const Belief& belief) {
   const Observation* lone = nullptr;
   for (const Observation& each : belief.observations) {
-    // Words that fit a little fit many causes.
+    // Words that fit only a little fit many causes.
     const bool words = each.witness == Witness::kPerson;
     if (each.weight < (words ? kMostOfWords : kWorthAWord)) continue;
     if (lone != nullptr) return false;
@@ -248,7 +247,7 @@ bool IsLoneState(const Belief& belief) {
   return !is_event && lone->entry.rule != nullptr && !lone->entry.rule->defining();
 }
 
-// Does one sign of the machine or a log speak for both?
+// Whether one sign of the machine or a log supports both.
 bool ShareASign(const Belief& a, const Belief& b) {
   return std::any_of(a.observations.begin(), a.observations.end(), [&](const Observation& own) {
     if (!IsEvidence(own) || own.witness == Witness::kEffect) return false;
@@ -267,7 +266,7 @@ double Against(const Case& the_case, const Belief& belief) {
     double& least = absent[entry.rule->check()];
     least = std::min(least, std::log(1 - strength * kSeenIfThere));
   }
-  // A check that saw another sign of it was not asked in vain.
+  // A check that saw another sign of the leaf does not count as silent.
   for (const Observation& each : belief.observations) {
     if (each.entry.rule != nullptr && each.witness != Witness::kEffect)
       absent.erase(each.entry.rule->check());
@@ -282,7 +281,7 @@ double Against(const Case& the_case, const Belief& belief) {
   return std::max(sum, -kMostAbsent) + std::max(refuted, -kMostRefuted);
 }
 
-// The fault itself was seen.
+// Whether the fault itself was seen.
 bool HasDefining(const Belief& belief) {
   return std::any_of(belief.observations.begin(), belief.observations.end(),
                      [](const Observation& each) {
@@ -290,7 +289,7 @@ bool HasDefining(const Belief& belief) {
                      });
 }
 
-// Words take this from a leaf that they make less likely, but nothing where the fault was seen.
+// The weight that words subtract from a leaf; nothing if the fault itself was seen.
 double Unlike(const Case& the_case, const Belief& belief) {
   const auto like = the_case.alike.find(belief.leaf->label());
   if (like == the_case.alike.end() || HasDefining(belief)) return 0;
@@ -302,8 +301,8 @@ double LogOdds(const Case& the_case, const Belief& belief) {
          Unlike(the_case, belief);
 }
 
-// The log-odds of a second cause, once `causes` are known to be there. Observations that they
-// account for do not count, and neither do words, which told of the first cause.
+// The log-odds of a second cause, given that `causes` are proven. Observations that they explain do
+// not count, and neither do words, which described the first cause.
 double LogOddsBeside(const Case& the_case, const Belief& belief,
                      absl::Span<const Label* const> causes) {
   Belief rest = belief;
@@ -457,7 +456,7 @@ Beliefs::Beliefs(const Case& the_case) : case_(the_case) {
     standing.probability = (std::exp(odds(leaf)) + in_pairs[leaf]) / (all_ + pairs);
     if (IsProvenBy(*leaf, standing.probability)) proven_.push_back(leaf);
   }
-  // More of them, as long as what is left proves another one.
+  // Further causes, as long as the remaining evidence proves another one.
   bool more = !proven_.empty();
   while (more && proven_.size() < kMostCauses) {
     const std::vector<const Label*> causes = proven_;
@@ -478,8 +477,8 @@ Beliefs::Beliefs(const Case& the_case) : case_(the_case) {
   }
 }
 
-// Words prove nothing: they count up to a limit, and decide nothing between causes that the same
-// sign speaks for.
+// Words prove nothing: they count up to a limit, and do not decide between causes that the same
+// sign supports.
 bool Beliefs::IsProvenBy(const Label& leaf, double probability) const {
   const Belief& own = Of(leaf);
   if (WithoutWords(own) < kLeastWithoutWords || IsLoneState(own)) return false;

@@ -23,31 +23,31 @@ struct Case {
   const RuleIndex& index;
   const Rates& rates;
   const EvidenceView& evidence;
-  // Leaves that the words of the report speak for.
+  // Leaves that the text of the report supports.
   const Likeness& alike;
 };
 
-// The source of an observation. Several observations of one source tell little more than one.
+// The source of an observation. Several observations of one source add little to the first one.
 enum class Witness {
   kMachine,
   kLog,
   kPerson,
-  kEffect,  // another leaf that this one lists as its effect, and that shows by itself
+  kEffect,  // another leaf that this one lists as its effect, with evidence of its own
 };
 
-// One thing that was seen and speaks for a leaf.
+// One observation that supports a leaf.
 struct Observation {
   Witness witness = Witness::kMachine;
-  // Logarithm of how many times likelier it is beside this cause than without it; above 0.
+  // Logarithm of the likelihood ratio: with this cause to without it; above 0.
   double weight = 0;
   // A true confirm rule of the leaf, or of an effect that it lists; or a message; or the likeness
-  // of the report to what people tell of the leaf.
+  // of the report to people's descriptions of the leaf.
   Entry entry;
   const galen::v1::Signal* signal = nullptr;
   const Like* like = nullptr;
 };
 
-// More than the words of a person, and more than healthy machines show.
+// Whether it is more than a person's words, and more than healthy machines show.
 bool IsEvidence(const Observation& observation);
 
 // A leaf on one node.
@@ -57,35 +57,36 @@ struct Belief {
   std::vector<Observation> observations;  // the weightiest first
   std::vector<Entry> opposing;            // refute rules that are true
   std::vector<Entry> absent;              // confirm rules that are definitely false
-  std::vector<Entry> unknown;             // rules of both kinds that cannot be told
-  // Logarithm of its odds against there being no cause that the knowledge knows.
+  std::vector<Entry> unknown;             // rules of both kinds with unknown truth
+  // Logarithm of its odds against "no cause in the knowledge".
   double log_odds = 0;
 
-  // Is more than the words of a person behind it?
+  // Whether its evidence is more than a person's words.
   bool HasEvidence() const;
 };
 
-// How likely each leaf is the cause of an incident, given everything that was seen. The model is
-// stated in docs/reasoner.md: each leaf is weighed alone (Weigh), all of them and "none of these"
-// share the probability of 1, and what a proven cause accounts for proves no second one.
+// The probability of each leaf as the cause of an incident, given all observations.
+// docs/reasoner.md has the model: each leaf is weighed alone (Weigh), all of them and "none of
+// these" share the probability of 1, and observations that a proven cause explains prove no second
+// one.
 //
 // Weigh() and the class are pure; a Beliefs refers to its Case.
 Belief Weigh(const Case& the_case, const knowledge::v1::Label& leaf, absl::string_view node);
 
-// What an observation that nobody has made yet would tell, by the same model.
+// The information of a future observation, by the same model.
 struct Prospect {
-  double if_cause = 0;   // probability of seeing it beside the cause
-  double otherwise = 0;  // and beside any other one
-  double weight = 0;     // logarithm of odds for the cause, once it is seen
-  double if_absent = 0;  // the same once it was looked for and is not there; 0 or below
+  double if_cause = 0;   // probability of seeing it with the cause
+  double otherwise = 0;  // probability of seeing it with another cause
+  double weight = 0;     // logarithm of odds for the cause if it is seen
+  double if_absent = 0;  // logarithm of odds if it is searched for and absent; 0 or below
 };
-// Of a confirm rule that cannot be told yet.
+// For a confirm rule with unknown truth.
 Prospect ProspectOf(const Case& the_case, const knowledge::v1::Rule& confirm);
-// Of any decisive or strong message of the leaf, in a log that was not given.
+// For any decisive or strong message of the leaf, in a log that was not given.
 Prospect ProspectOfMessages();
-// Logarithm of odds that a refute rule takes once it is true.
+// Logarithm of odds that a true refute rule subtracts.
 double RefutedBy(const Case& the_case, const knowledge::v1::Rule& refute);
-// What a further observation of one witness adds to those that it has made already.
+// The weight that a further observation adds to the existing ones of the same witness.
 double AddedBy(double weight, const Belief& belief, Witness witness);
 
 class Beliefs {
@@ -95,15 +96,16 @@ class Beliefs {
 
   explicit Beliefs(const Case& the_case);
 
-  // The leaf on the node that speaks most for it. Of a leaf of the knowledge.
+  // The belief in the leaf on the node that supports it most. The leaf must be in the knowledge.
   const Belief& Of(const knowledge::v1::Label& leaf) const;
-  // The same on every node, in the order of the evidence.
+  // The beliefs in the leaf on every node, in the order of the evidence.
   absl::Span<const Belief> OnNodes(const knowledge::v1::Label& leaf) const;
-  // 0 to 1. Beside a proven cause: as a second one, by what the first does not account for.
+  // 0 to 1. With a proven cause: as a second cause, by the observations that the first does not
+  // explain.
   double Probability(const knowledge::v1::Label& leaf) const;
-  // How probable it would be if `belief`, the leaf on one node, were all that is known of it.
+  // Its probability if `belief`, the leaf on one node, were the only evidence for it.
   double ProbabilityThere(const Belief& belief) const;
-  // The proven causes, the first one first.
+  // The proven causes, in the order in which they were proven.
   const std::vector<const knowledge::v1::Label*>& proven() const { return proven_; }
   bool IsProven(const knowledge::v1::Label& leaf) const;
   // All leaves, the likeliest first.
@@ -123,7 +125,7 @@ class Beliefs {
   absl::flat_hash_map<const knowledge::v1::Label*, Standing> standings_;
   std::vector<const knowledge::v1::Label*> ranked_;
   std::vector<const knowledge::v1::Label*> proven_;
-  double all_ = 1;  // sum of the odds of all leaves and of none
+  double all_ = 1;  // sum of the odds of all leaves and of "none of these"
 };
 
 }  // namespace galen::reasoner

@@ -19,7 +19,7 @@
 namespace galen::reasoner {
 namespace {
 
-// Causes of past incidents that a presumption weighs.
+// Number of causes of past incidents used by Presume().
 constexpr int kSimilarCauses = 10;
 
 std::vector<const knowledge::v1::PastIncident*> Incidents(const knowledge::Knowledge& knowledge) {

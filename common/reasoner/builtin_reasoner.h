@@ -11,14 +11,14 @@
 namespace galen::reasoner {
 
 // Answers from declared knowledge alone: deterministic, offline, without a model. The same question
-// gives the same answer byte for byte. Each answer is a pure function in a file of its own
+// gives the same answer byte for byte. Each answer is a pure function in a separate file
 // (judge.h, rank.h, retrieve.h, presume.h, critique.h, explore.h, conclude.h, summarize.h); this
 // class holds the indexes. Thread-safe. Errors: INVALID_ARGUMENT for a label that the knowledge
 // does not have, DEADLINE_EXCEEDED when the deadline has passed on entry.
 class BuiltinReasoner final : public Reasoner {
  public:
-  // Indexes rules and history. `knowledge` must outlive the reasoner, and so must `confirmed`: the
-  // past incidents that a site has confirmed, on top of those of the knowledge; null for none.
+  // Indexes rules and history. `knowledge` must outlive the reasoner, and so must `confirmed`: past
+  // incidents that a site has confirmed, in addition to those of the knowledge; null: none.
   explicit BuiltinReasoner(const knowledge::Knowledge& knowledge,
                            const incident_history::Store* confirmed = nullptr);
 

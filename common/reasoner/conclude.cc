@@ -27,20 +27,20 @@ using galen::v1::Signal;
 using galen::v1::Verdict;
 using knowledge::v1::Label;
 
-// Suspects of a search that proved nothing: so many, each at least this probable; and the first is
-// presumed when it is this probable. Over 421 incidents this limit gives the best F1
+// Suspects of a search that proved nothing: maximum number, minimum probability of each, and
+// minimum probability of the first to be presumed. Over 421 incidents this limit gives the best F1
 // (docs/eval.md).
 constexpr int kNamedSuspects = 3;
 constexpr double kWorthNaming = 0.02;
 constexpr double kWorthPresuming = 0.35;
 
-// One thing that a cause rests on.
+// One piece of evidence for a cause.
 struct Ground {
   const Finding* finding;
   const CheckResult* result;
 };
 
-// A confirmed hypothesis with what it rests on.
+// A confirmed hypothesis with its evidence.
 struct Cause {
   const Hypothesis* hypothesis = nullptr;
   const Label* leaf = nullptr;
@@ -111,7 +111,7 @@ bool ShareANode(const Cause& a, const Cause& b) {
                      [&](const std::string& node) { return b.nodes.contains(node); });
 }
 
-// `cause` alone would show all that `effect` rests on.
+// Whether `cause` alone would explain all evidence for `effect`.
 bool AccountsFor(const Case& the_case, const Cause& cause, const Cause& effect) {
   return !effect.grounds.empty() &&
          std::all_of(effect.grounds.begin(), effect.grounds.end(), [&](const Ground& ground) {
@@ -135,14 +135,14 @@ bool IsEffect(const Case& the_case, const Cause& effect, const Cause& cause) {
   if (cause.earliest != kUntold && effect.earliest < cause.earliest) return false;
   const bool listed = ListsEffect(*cause.leaf, effect.hypothesis->label());
   const bool lists = ListsEffect(*effect.leaf, cause.hypothesis->label());
-  // A cause that something speaks against is over; an effect that outlived it is what is wrong now.
+  // A cause with opposing evidence is over; an effect that outlived it is the current fault.
   if (listed && cause.opposed && !effect.opposed) return false;
   if (lists && effect.opposed && !cause.opposed) return true;
   if (listed != lists) return listed;
   if (LooksLike(*effect.leaf, *cause.leaf) && effect.opposed && !cause.opposed) return true;
   const bool forth = AccountsFor(the_case, cause, effect);
   const bool back = AccountsFor(the_case, effect, cause);
-  // Each accounts for the other: the one that explains more is the cause.
+  // Each explains the other: the one that explains more is the cause.
   return (listed || forth) && (!back || Before(cause, effect));
 }
 
@@ -190,7 +190,7 @@ class Effects {
     }
   }
 
-  // What `cause` lists and the evidence shows on its nodes.
+  // Adds the effects that `cause` lists and that the evidence shows on its nodes.
   void AddListed(const Cause& cause, const std::set<std::string>& causes) {
     for (const std::string& listed : cause.leaf->secondary_effects()) {
       if (const Label* leaf = case_.knowledge.FindLabel(listed); leaf != nullptr) {
@@ -202,8 +202,8 @@ class Effects {
     }
   }
 
-  // Abnormal findings of the cause's own device that no cause names, in checks that its siblings in
-  // the taxonomy use: what a fault leaves behind in the same part ("page retirement pending").
+  // Adds abnormal findings of the cause's own device that no cause names, in checks that its
+  // siblings in the taxonomy use: traces of a fault in the same part ("page retirement pending").
   void AddTraces(const Cause& cause, const std::vector<const Cause*>& causes) {
     std::set<std::string> checks;
     for (const Label* sibling : case_.knowledge.Children(cause.leaf->parent())) {
@@ -263,7 +263,7 @@ class Effects {
     }
   }
 
-  // The same in the texts that came with the report.
+  // Adds the effect if the texts of the report mention it.
   void AddTexts(const Cause& cause, const std::string& name) {
     for (const Signal& signal : case_.evidence.summary().signals()) {
       if (!Tells(signal.excerpt(), name)) continue;
@@ -276,7 +276,7 @@ class Effects {
     }
   }
 
-  // " (Double Bit ECC Error)" for a code that the knowledge knows.
+  // " (Double Bit ECC Error)" for a code in the knowledge.
   std::string Meaning(const std::string& name) const {
     const std::vector<std::string> parts = absl::StrSplit(name, ' ');
     int code = 0;
@@ -295,7 +295,7 @@ class Effects {
         finding.has_bool_value() ? Words(finding.name()) : knowledge::ValueText(finding));
   }
 
-  // Does a log line tell of the effect? "NVRM: Xid (PCI:0000:b3:00): 48, ..." tells of "Xid 48".
+  // Whether a log line reports the effect: "NVRM: Xid (PCI:0000:b3:00): 48, ..." reports "Xid 48".
   static bool Tells(const std::string& line, const std::string& name) {
     const std::vector<std::string> parts = absl::StrSplit(name, ' ');
     int code = 0;
@@ -339,7 +339,7 @@ std::string Headline(const Cause& primary, size_t others) {
   return text;
 }
 
-// The likeliest leaves that something in the texts or on a machine speaks for.
+// Adds the likeliest leaves with evidence in the texts or on a machine.
 void AddSuspects(const Case& the_case, v1::ConcludeAnswer& answer) {
   const Beliefs beliefs(the_case);
   for (const Label* leaf : beliefs.ranked()) {
@@ -375,7 +375,7 @@ v1::ConcludeAnswer Conclude(const Case& the_case, const v1::ConcludeQuestion& qu
   std::map<const Cause*, const Cause*> explained_by;
   for (const Cause& each : causes) {
     for (const Cause& other : causes) {
-      // An effect of an effect is laid to the first link that is not its own effect in turn.
+      // An effect of an effect is attributed to the first link that is not its own effect.
       if (&other == &each || !IsEffect(the_case, each, other)) continue;
       if (explained_by.contains(&other) && explained_by[&other] == &each) continue;
       explained_by.emplace(&each, &other);

@@ -15,7 +15,7 @@ constexpr std::array<absl::string_view, ReasonerNumbers::kQuestions> kQuestionNa
 constexpr std::array<absl::string_view, ReasonerNumbers::kBys> kByNames = {"rules", "model",
                                                                            "none"};
 
-// A model answered when it was asked and its answer was taken.
+// A model counts as the answerer if it was asked and its answer was accepted.
 template <typename Answer>
 ReasonerNumbers::By ByOf(const absl::StatusOr<Answer>& answer) {
   if (!answer.ok()) return ReasonerNumbers::kNone;
@@ -23,7 +23,7 @@ ReasonerNumbers::By ByOf(const absl::StatusOr<Answer>& answer) {
              ? ReasonerNumbers::kModel
              : ReasonerNumbers::kRules;
 }
-// No model is asked.
+// These questions never go to a model.
 ReasonerNumbers::By ByOf(const absl::StatusOr<v1::ScreenAnswer>& answer) {
   return answer.ok() ? ReasonerNumbers::kRules : ReasonerNumbers::kNone;
 }
@@ -54,7 +54,7 @@ std::vector<prometheus::MetricFamily> ReasonerNumbers::Collect() const {
     const OfQuestion& numbers = questions_[question];
     std::uint64_t all = 0;
     for (const metrics::Counter& counter : numbers.calls) all += counter.value();
-    if (all == 0) continue;  // of another service
+    if (all == 0) continue;  // a question of another service
     for (std::size_t by = 0; by < kBys; ++by) {
       metrics::AddTo(calls, {{"question", kQuestionNames[question]}, {"by", kByNames[by]}},
                      static_cast<double>(numbers.calls[by].value()));

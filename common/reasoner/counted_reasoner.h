@@ -10,7 +10,7 @@
 
 namespace galen::reasoner {
 
-// Which questions were answered by what, and how long that took. Thread-safe.
+// Counts questions by answering reasoner, and their durations. Thread-safe.
 class ReasonerNumbers {
  public:
   enum Question {
@@ -41,12 +41,12 @@ class ReasonerNumbers {
   std::array<OfQuestion, kQuestions> questions_;
 };
 
-// Those of this process, which live as long as it does.
+// The numbers of this process; they live until it ends.
 ReasonerNumbers& ProcessReasonerNumbers();
-// The same, for its registry.
+// As a collectable for the metrics registry of the process.
 std::shared_ptr<const prometheus::Collectable> ProcessReasonerMetrics();
 
-// Counts what another reasoner answers. Both given must outlive it.
+// Counts the answers of another reasoner. Both arguments must outlive it.
 class CountedReasoner final : public Reasoner {
  public:
   CountedReasoner(const Reasoner& counted, ReasonerNumbers& numbers)

@@ -19,7 +19,7 @@ using knowledge::v1::Label;
 using knowledge::v1::Rule;
 
 constexpr size_t kMaxLabels = 8;
-// Declared cost of all checks of a look-alike that are still to be asked, at most.
+// Maximum declared cost, in seconds, of the remaining checks of a look-alike that is always tested.
 constexpr double kNextToNothingSeconds = 0.5;
 constexpr int kMaxRemarks = 16;
 
@@ -30,7 +30,7 @@ bool AnyExplains(const Case& the_case, const std::vector<const Hypothesis*>& con
   });
 }
 
-// Unjudged leaves with evidence that nothing confirmed accounts for, the likeliest first.
+// Unjudged leaves with evidence that no confirmed cause explains, the likeliest first.
 std::vector<std::string> LeavesWithEvidence(const Case& the_case,
                                             const v1::CritiqueQuestion& question,
                                             const std::vector<const Hypothesis*>& confirmed) {
@@ -54,7 +54,7 @@ std::vector<std::string> LeavesWithEvidence(const Case& the_case,
   return labels;
 }
 
-// The leaves that the leaf is confused with, nearest first, then those that are confused with it.
+// The leaves that the leaf is confused with, closest first, then those that are confused with it.
 std::vector<std::string> LookAlikes(const Case& the_case, const std::string& name) {
   std::vector<std::string> labels;
   const auto& nearest = the_case.knowledge.FindLabel(name)->confused_with();
@@ -71,8 +71,8 @@ std::vector<std::string> LookAlikes(const Case& the_case, const std::string& nam
   return labels;
 }
 
-// Whether a look-alike of a confirmed leaf is worth its checks: what it shows would be the effect
-// of the look-alike, or some sign of the look-alike is there, or to ask costs next to nothing.
+// Whether a look-alike of a confirmed leaf justifies its checks: the confirmed leaf would be an
+// effect of it, or there is some sign of it, or the checks cost next to nothing.
 bool IsWorthAsking(const Case& the_case, const Label& confirmed, const Label& other) {
   if (ListsEffect(other, confirmed.label())) return true;
   for (const std::string& node : the_case.evidence.nodes()) {

@@ -6,10 +6,10 @@
 
 namespace galen::reasoner {
 
-// What no confirmed hypothesis explains, and which leaves that were not judged yet would: those
-// with evidence of their own among the check results first, then those that decisive signals name.
-// At most eight labels. Remarks name each abnormal finding and decisive signal that stays
-// unexplained. Pure.
+// Finds evidence that no confirmed hypothesis explains, and unjudged leaves that would explain it:
+// first those with evidence of their own among the check results, then those that decisive signals
+// name. At most eight labels. Remarks name each unexplained abnormal finding and decisive signal.
+// Pure.
 v1::CritiqueAnswer Critique(const Case& the_case, const v1::CritiqueQuestion& question);
 
 }  // namespace galen::reasoner

@@ -16,7 +16,7 @@ using knowledge::Truth;
 using knowledge::v1::FindingSpec;
 using knowledge::v1::Rule;
 
-// Every finding of the rule's name with what the rule says of it.
+// A finding with the rule's name, and the truth of the rule for it.
 struct Reading {
   const Finding* finding;
   Truth truth;
@@ -36,7 +36,7 @@ bool IsEvent(const knowledge::Knowledge& knowledge, const Rule& rule) {
   return spec != nullptr && spec->type() == "event";
 }
 
-// What the rule says of a log in which no such event was found.
+// The truth of the rule for a log without such an event.
 Truth CompareAbsentEvent(const Rule& rule, const CheckResult& result) {
   Finding none;
   none.set_name(rule.finding());
@@ -50,7 +50,7 @@ void Collect(const std::vector<Reading>& readings, Truth truth, Entry& entry) {
   }
 }
 
-// Sets what both kinds of rule share; false when the truth is settled already.
+// Evaluates the common part of both kinds of rules; false: the truth is already decided.
 bool Begin(const knowledge::Knowledge& knowledge, const EvidenceView& evidence,
            absl::string_view node, Entry& entry, std::vector<Reading>& readings) {
   const Rule& rule = *entry.rule;
@@ -66,8 +66,9 @@ bool Begin(const knowledge::Knowledge& knowledge, const EvidenceView& evidence,
   return false;
 }
 
-// Of many logged events one that differs from a certain code is no fault of its own: such a rule
-// says that the code is absent, and holds only when no event has it.
+// Whether a finding that satisfies the rule is a fault. An event that merely differs from a certain
+// code is not a fault: such a rule means that the code is absent, and holds only if no event has
+// it.
 bool NamesAFault(const Rule& rule, const Finding& finding) {
   if (!finding.has_event_value()) return true;
   return (rule.op() == Rule::NE && rule.value() == "none") || rule.op() == Rule::EQ ||
@@ -122,7 +123,7 @@ Entry EvaluateOwnRefute(const knowledge::Knowledge& knowledge, const Rule& rule,
   return entry;
 }
 
-// True for a check that sees nothing but the logs.
+// True for a check that reads only logs.
 bool LogsOnly(const knowledge::Knowledge& knowledge, absl::string_view name) {
   const knowledge::v1::Check* check = knowledge.FindCheck(name);
   return check != nullptr && ReadsOnlyLogs(*check);
@@ -152,9 +153,8 @@ Truth EvaluateWith(const knowledge::Knowledge& knowledge, const Rule& with,
   return here;
 }
 
-// Of a device, where the condition is about devices of the same kind: then it must hold of that
-// very one. A GPU that is slow, and another one that nobody tuned, are not a slow GPU that nobody
-// tuned.
+// Whether the rule and its condition are about devices of the same kind: then the condition must
+// hold for the same device. A slow GPU and another untuned GPU are not a slow untuned GPU.
 bool IsOfTheSameDevice(const knowledge::Knowledge& knowledge, const Rule& rule, const Rule& with) {
   const FindingSpec* const own = knowledge.FindFinding(rule.check(), rule.finding());
   const FindingSpec* const its = knowledge.FindFinding(with.check(), with.finding());
@@ -176,7 +176,8 @@ Truth OfDevice(const std::vector<Reading>& readings, const galen::v1::Device& de
   return truth;
 }
 
-// Leaves in `entry` the findings of devices where the condition holds. `all`: it must hold of each.
+// Keeps in `entry` the findings of devices on which the condition holds. `all`: it must hold for
+// each.
 Truth EvaluateOnDevices(const Rule& with, const EvidenceView& evidence, absl::string_view node,
                         bool all, Entry& entry) {
   const CheckResult* const result = evidence.Find(with.check(), node);
@@ -196,7 +197,7 @@ Truth EvaluateOnDevices(const Rule& with, const EvidenceView& evidence, absl::st
   return Truth::kTrue;
 }
 
-// Takes the truth of a rule on its own down to that of it together with its conditions.
+// Reduces the truth of a rule by the truth of its conditions.
 void ApplyConditions(const knowledge::Knowledge& knowledge, const EvidenceView& evidence,
                      absl::string_view node, bool all, Entry& entry) {
   for (const Rule& with : entry.rule->with()) {

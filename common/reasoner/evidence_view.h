@@ -12,8 +12,8 @@
 
 namespace galen::reasoner {
 
-// An evidence set, looked up by check and node. Of two results with one id the later one counts.
-// Refers to `evidence`, which must outlive the view. Thread-safe.
+// An evidence set with lookup by check and node. If two results have the same id, the later one
+// counts. Refers to `evidence`, which must outlive the view. Thread-safe.
 class EvidenceView {
  public:
   explicit EvidenceView(const galen::v1::EvidenceSet& evidence);
@@ -25,16 +25,16 @@ class EvidenceView {
   const std::vector<std::string>& nodes() const { return nodes_; }
   // The results, each id once, ordered by id.
   const std::vector<const galen::v1::CheckResult*>& results() const { return results_; }
-  // A logged event, by the name that knowledge calls it (EffectName).
+  // A logged event, by its name in the knowledge (EffectName).
   struct Event {
     std::string name;
     const galen::v1::Finding* finding;
     const galen::v1::CheckResult* result;
   };
   const std::vector<Event>& events() const { return events_; }
-  // nullptr when the check has not been asked on that node.
+  // nullptr: the check has not run on that node.
   const galen::v1::CheckResult* Find(absl::string_view check, absl::string_view node) const;
-  // nullptr when there is none. By evidence id.
+  // By evidence id. nullptr: there is none.
   const galen::v1::Signal* FindSignal(absl::string_view id) const;
   // The signals that name the label, in the order of the summary.
   absl::Span<const galen::v1::Signal* const> SignalsFor(absl::string_view label) const;
@@ -51,7 +51,7 @@ class EvidenceView {
   absl::flat_hash_map<absl::string_view, std::vector<const galen::v1::Signal*>> signals_for_;
 };
 
-// The check ran to its end, whatever it saw. SKIPPED and ERROR are no evidence.
+// Whether the check completed, with any result. SKIPPED and ERROR are not evidence.
 inline bool Ran(const galen::v1::CheckResult& result) {
   return result.status() == galen::v1::CheckResult::PASS ||
          result.status() == galen::v1::CheckResult::FAIL;

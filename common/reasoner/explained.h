@@ -9,7 +9,7 @@
 
 namespace galen::reasoner {
 
-// The confirmed hypotheses of a list, those that the knowledge has.
+// The confirmed hypotheses of a list whose labels are in the knowledge.
 std::vector<const galen::v1::Hypothesis*> Confirmed(
     const knowledge::Knowledge& knowledge,
     const google::protobuf::RepeatedPtrField<galen::v1::Hypothesis>& judged);
@@ -17,22 +17,23 @@ std::vector<const galen::v1::Hypothesis*> Confirmed(
 bool WasJudged(const google::protobuf::RepeatedPtrField<galen::v1::Hypothesis>& judged,
                absl::string_view label);
 
-// The finding is an event that was logged before any event that speaks for `leaf` on that node: it
-// is no effect of it.
+// Whether the finding is an event that was logged before any event that supports `leaf` on that
+// node: then it is not an effect of `leaf`.
 bool ComesBefore(const Case& the_case, const knowledge::v1::Label& leaf,
                  const galen::v1::Finding& finding, const galen::v1::CheckResult& result);
 
-// `leaf` accounts for the finding: one of its confirm rules is true of it, or it lists the event,
-// or it lists a leaf of which a confirm rule is true of it; what it lists does not come before it.
+// Whether `leaf` explains the finding: the finding satisfies one of its confirm rules, or a confirm
+// rule of a leaf that it lists, or is an event that it lists. A listed effect must not come before
+// `leaf`.
 bool Explains(const Case& the_case, const knowledge::v1::Label& leaf,
               const galen::v1::Finding& finding, const galen::v1::CheckResult& result);
 
-// `leaf` accounts for the signal: it, or an effect that it lists, is among the signal's labels.
+// Whether `leaf` explains the signal: it, or an effect that it lists, is among the signal's labels.
 bool Explains(const Case& the_case, const knowledge::v1::Label& leaf,
               const galen::v1::Signal& signal);
 
-// A refute rule of `leaf` that is true over an abnormal value by which other causes are confirmed:
-// what was seen is another fault, which accounts for the signs.
+// Whether a true refute rule of `leaf` is over an abnormal value that confirms other causes: then
+// another fault was seen, which explains the signs.
 bool NamesAnother(const Case& the_case, const knowledge::v1::Label& leaf, const Entry& refutation);
 
 }  // namespace galen::reasoner

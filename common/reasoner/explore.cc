@@ -27,7 +27,7 @@ constexpr size_t kMaxUndecided = 4;
 constexpr size_t kMaxLookAlikes = 3;
 constexpr int kMaxSteps = 6;
 
-// "gpu.ecc@n1: skipped, ..." becomes a step that says what would give the answer.
+// Turns "gpu.ecc@n1: skipped, ..." into a step that names the data to collect.
 std::string Collect(const knowledge::Knowledge& knowledge, absl::string_view missing) {
   const std::vector<absl::string_view> parts = absl::StrSplit(missing, absl::MaxSplits(": ", 1));
   const std::vector<absl::string_view> id = absl::StrSplit(parts[0], absl::MaxSplits('@', 1));

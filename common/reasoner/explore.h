@@ -6,9 +6,9 @@
 
 namespace galen::reasoner {
 
-// What a person could do next when nothing is confirmed: messages that no cause explains, causes
-// that stay undecided with what to collect, and look-alikes of those that were not tested. Only
-// suggestions; nothing of it is ever executed. At most ten. Pure.
+// Suggestions for a person if nothing is confirmed: messages that no cause explains, undecided
+// causes with the data to collect, and their untested look-alikes. Never executed. At most ten.
+// Pure.
 v1::ExploreAnswer Explore(const Case& the_case, const v1::ExploreQuestion& question);
 
 }  // namespace galen::reasoner

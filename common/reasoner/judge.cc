@@ -21,9 +21,9 @@ using galen::v1::Verdict;
 using knowledge::v1::Label;
 using knowledge::v1::Rule;
 
-// What is less probable may be rejected.
+// A less probable leaf may be rejected.
 constexpr double kImprobable = 0.05;
-// An observation that so many other incidents show is told with that number.
+// An observation that at least this share of other incidents shows is reported with their number.
 constexpr double kCommon = 0.05;
 
 bool IsConfirmRule(const Label& leaf, const Rule* rule) {
@@ -31,7 +31,7 @@ bool IsConfirmRule(const Label& leaf, const Rule* rule) {
                      [&](const Rule& each) { return &each == rule; });
 }
 
-// Looked for wherever a diagnosis looks by itself, and not seen.
+// Whether all checks that a diagnosis runs by itself searched for it and saw nothing.
 bool WasLookedForInVain(const Case& the_case, const Belief& belief) {
   const bool looked =
       std::any_of(belief.absent.begin(), belief.absent.end(),
@@ -44,7 +44,7 @@ bool WasLookedForInVain(const Case& the_case, const Belief& belief) {
   return looked && !open && !belief.HasEvidence();
 }
 
-// The proven cause that accounts for all that machines and logs show of it, or nullptr.
+// The proven cause that explains all its evidence from machines and logs, or nullptr.
 const Label* AccountedForBy(const Case& the_case, const Beliefs& beliefs, const Belief& belief) {
   for (const Label* cause : beliefs.proven()) {
     bool any = false;
@@ -116,7 +116,7 @@ void Tell(const Case& the_case, const Beliefs& beliefs, const Belief& belief, Ve
   }
   if (confirmed) return;
   for (const Entry& entry : belief.absent) {
-    // An all-clear over the same result has said it already.
+    // An all-clear over the same result was already reported.
     const bool said =
         std::any_of(belief.opposing.begin(), belief.opposing.end(), [&](const Entry& other) {
           return other.rule->check() == entry.rule->check() &&
@@ -136,7 +136,7 @@ void Tell(const Case& the_case, const Beliefs& beliefs, const Belief& belief, Ve
   }
 }
 
-// A finding of the job as a whole accuses no machine of it.
+// A finding about the job as a whole does not implicate its machine.
 bool IsOfTheJob(const knowledge::Knowledge& knowledge, const Rule& rule, const Finding& finding) {
   if (!finding.subject().node().empty()) return false;
   const knowledge::v1::FindingSpec* const spec =
@@ -144,7 +144,7 @@ bool IsOfTheJob(const knowledge::Knowledge& knowledge, const Rule& rule, const F
   return spec != nullptr && (spec->subject() == "job" || spec->subject() == "cluster");
 }
 
-// The devices of the machine's own evidence; without any, where a log says it happened.
+// Adds the devices of the machine's own evidence; without any, the place that a log names.
 void AddDevices(const Case& the_case, const Belief& belief,
                 std::set<std::pair<std::string, std::string>>& seen, Verdict& verdict) {
   const auto add = [&](const Device& device) {
@@ -152,7 +152,7 @@ void AddDevices(const Case& the_case, const Belief& belief,
   };
   bool told = false;
   for (const Witness witness : {Witness::kMachine, Witness::kLog}) {
-    double most = 0;  // what tells far less names no place
+    double most = 0;  // an observation with far less weight names no place
     for (const Observation& each : belief.observations) {
       const bool context = each.entry.rule != nullptr && each.entry.rule->context();
       if (each.witness != witness || context || !IsEvidence(each)) continue;
@@ -180,7 +180,7 @@ void AddDevices(const Case& the_case, const Belief& belief,
   add(device);
 }
 
-// A finding of the whole node says nothing beside one that names the device.
+// A finding of the whole node adds nothing to one that names the device.
 void DropVagueDevices(Verdict& verdict) {
   std::set<std::string> precise;
   for (const Device& device : verdict.devices()) {
@@ -216,7 +216,7 @@ Verdict Judge(const Case& the_case, const Beliefs& beliefs, const Label& leaf) {
   }
   const bool confirmed = verdict.outcome() == Verdict::CONFIRMED;
   const bool likeliest = !beliefs.ranked().empty() && beliefs.ranked().front() == &leaf;
-  // The nodes that do not carry a cause are beside the point.
+  // Nodes without the cause are irrelevant.
   const Belief& best = beliefs.Of(leaf);
   std::set<std::string> missing;
   std::set<std::pair<std::string, std::string>> devices;
@@ -228,7 +228,7 @@ Verdict Judge(const Case& the_case, const Beliefs& beliefs, const Label& leaf) {
     if (confirmed || (likeliest && belief.HasEvidence())) {
       AddDevices(the_case, belief, devices, verdict);
     }
-    if (belief.node.empty()) continue;  // no check has run at all, which is said
+    if (belief.node.empty()) continue;  // no check has run at all, which is reported
     for (const Entry& entry : belief.unknown) {
       std::string text = Missing(entry, the_case.evidence, belief.node);
       if (missing.insert(text).second) verdict.add_missing(std::move(text));

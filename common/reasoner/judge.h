@@ -7,10 +7,10 @@
 
 namespace galen::reasoner {
 
-// Is the leaf a cause of this incident? CONFIRMED when it is proven; REJECTED when it is improbable
-// and a check speaks against it, what it would show was looked for everywhere and not seen, or a
-// proven cause accounts for all that was seen of it; else INCONCLUSIVE. Says on which devices it
-// sits where it is confirmed or the likeliest of all. Pure.
+// Is the leaf a cause of this incident? CONFIRMED: it is proven. REJECTED: it is improbable, and a
+// check opposes it, or all its signs were searched for and are absent, or a proven cause explains
+// all its evidence. Otherwise INCONCLUSIVE. Names the faulty devices if it is confirmed or the
+// likeliest of all. Pure.
 galen::v1::Verdict Judge(const Case& the_case, const Beliefs& beliefs,
                          const knowledge::v1::Label& leaf);
 

@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -19,25 +20,29 @@ namespace galen::reasoner {
 namespace {
 
 // P(leaf | text) = (1 - kByChance) softmax(score / (kLeastDoubt + kDoubt sqrt(words))) +
-// kByChance / leaves, where the score is BM25 of the leaf as a whole, and of its best sentences,
-// each kFurtherSentence of the one before. Fitted on the words of 246 reports and incidents with a
-// known cause, of which those who wrote the complaints knew none, and on single sentences of them:
-// docs/decisions/019.
-constexpr double kLeastDoubt = 4;
-constexpr double kDoubt = 0.5;
+// kByChance / leaves, where the score is BM25 of the leaf as a whole, plus kOfSentences of its best
+// sentences, plus kOfTitle of its best sentences for the title alone; each sentence has a weight of
+// kFurtherSentence of the one before. Fitted on the texts of 389 reports and incidents with a known
+// cause, none of which was known to the authors of the complaints: docs/decisions/019.
+constexpr double kLeastDoubt = 1.26;
+constexpr double kDoubt = 0.49;
+constexpr double kOfSentences = 0.43;
+constexpr double kOfTitle = 0.5;
 constexpr double kByChance = 0.08;
 constexpr size_t kBestSentences = 6;
 constexpr double kFurtherSentence = 0.6;
-// Words tell of a leaf that they make so many times likelier (a logarithm); else messages count for
+// A longer first line is not a title.
+constexpr size_t kMostOfTitle = 160;
+// Words point to a leaf if its weight (a logarithm) is at least this; otherwise messages count for
 // this share.
 constexpr double kTells = 3.2;
 constexpr double kOfMessages = 0.5;
 constexpr absl::string_view kBetween("\0", 1);
-// Answers that are kept, and how long their texts may be: 8 MiB at most.
+// Number of cached answers, and maximum length of their texts: 8 MiB in total.
 constexpr size_t kMostKept = 512;
 constexpr size_t kMostTextKept = size_t{16} << 10;
 
-// Words that stand in every sentence, sorted.
+// Words that are common in every sentence, sorted.
 constexpr absl::string_view kEverywhere[] = {
     "all",   "an",   "and",  "any",  "are",   "as",    "at",   "be",    "but",   "by",   "can",
     "could", "did",  "do",   "does", "for",   "from",  "had",  "has",   "have",  "how",  "if",
@@ -47,7 +52,7 @@ constexpr absl::string_view kEverywhere[] = {
 
 using Told = std::map<std::string, std::set<std::string>>;
 
-// The words of people for each leaf: complaints, and the meanings of messages for descriptions.
+// People's sentences for each leaf: complaints, and the meanings of messages for descriptions.
 Told ToldOfLeaves(const knowledge::Knowledge& knowledge) {
   Told told;
   for (const knowledge::v1::SignalPattern& pattern : knowledge.base().signals()) {
@@ -82,7 +87,7 @@ std::vector<std::uint64_t> WordsOf(absl::string_view text) {
   return words;
 }
 
-// Stems that tell something, and pairs of neighbours.
+// Stems of meaningful words, and pairs of neighbours.
 std::vector<std::uint64_t> StemsAndPairs(absl::string_view text) {
   std::vector<std::uint64_t> stems;
   incident_history::ForEachToken(
@@ -94,6 +99,16 @@ std::vector<std::uint64_t> StemsAndPairs(absl::string_view text) {
   for (size_t i = 1; i < single; ++i)
     stems.push_back(incident_history::Mix(stems[i - 1] + 31 * stems[i]));
   return stems;
+}
+
+// The first line, in which the author of a report says what is wrong before circumstances and
+// settings follow; empty if the text has no title.
+absl::string_view TitleOf(absl::string_view text) {
+  text = absl::StripLeadingAsciiWhitespace(text);
+  const size_t end = text.find('\n');
+  if (end == absl::string_view::npos || end > kMostOfTitle) return "";
+  if (absl::StripAsciiWhitespace(text.substr(end)).empty()) return "";
+  return text.substr(0, end);
 }
 
 }  // namespace
@@ -150,13 +165,13 @@ std::vector<std::string> LikenessIndex::MostLike(absl::string_view text, std::si
 }
 
 Likeness LikenessIndex::Weigh(absl::string_view words, absl::string_view messages) const {
-  Likeness likeness = Weigh(words);
+  Likeness likeness = WeighText(words, TitleOf(words));
   const bool tells = std::any_of(likeness.begin(), likeness.end(),
                                  [](const auto& each) { return each.second.weight >= kTells; });
   if (tells) return likeness;
-  // Words that tell nothing take nothing from a leaf either.
+  // Uninformative words subtract nothing from a leaf either.
   for (auto& [leaf, like] : likeness) like.weight = std::max(like.weight, 0.0);
-  for (const auto& [leaf, like] : Weigh(messages)) {
+  for (const auto& [leaf, like] : WeighText(messages, "")) {
     if (like.weight <= 0) continue;
     Like& of_both = likeness[leaf];
     const double weight = kOfMessages * like.weight;
@@ -165,18 +180,14 @@ Likeness LikenessIndex::Weigh(absl::string_view words, absl::string_view message
   return likeness;
 }
 
-Likeness LikenessIndex::Weigh(absl::string_view text) const {
-  Likeness likeness;
-  const std::vector<std::uint64_t> words = WordsOf(text);
-  const int known = wholes_.Known(words);
-  if (known == 0) return likeness;
-  std::vector<double> scores = wholes_.Scores(words);
+std::vector<LikenessIndex::Nearest> LikenessIndex::NearestSentences(absl::string_view text) const {
   using Scored = std::pair<double, size_t>;
   std::vector<std::vector<Scored>> by_leaf(leaves_.size());
   const std::vector<double> of_sentences = sentences_.Scores(StemsAndPairs(text));
   for (size_t i = 0; i < of_sentences.size(); ++i) {
     if (of_sentences[i] > 0) by_leaf[told_[i].leaf].emplace_back(of_sentences[i], i);
   }
+  std::vector<Nearest> nearest(leaves_.size());
   for (size_t leaf = 0; leaf < leaves_.size(); ++leaf) {
     std::vector<Scored>& best = by_leaf[leaf];
     const size_t count = std::min(best.size(), kBestSentences);
@@ -184,9 +195,24 @@ Likeness LikenessIndex::Weigh(absl::string_view text) const {
                       std::greater<>());
     double share = 1;
     for (size_t i = 0; i < count; ++i) {
-      scores[leaf] += share * best[i].first;
+      nearest[leaf].score += share * best[i].first;
       share *= kFurtherSentence;
     }
+    if (count > 0) nearest[leaf].sentence = best.front().second;
+  }
+  return nearest;
+}
+
+Likeness LikenessIndex::WeighText(absl::string_view text, absl::string_view title) const {
+  Likeness likeness;
+  const std::vector<std::uint64_t> words = WordsOf(text);
+  const int known = wholes_.Known(words);
+  if (known == 0) return likeness;
+  std::vector<double> scores = wholes_.Scores(words);
+  const std::vector<Nearest> nearest = NearestSentences(text);
+  const std::vector<Nearest> to_title = NearestSentences(title);
+  for (size_t leaf = 0; leaf < leaves_.size(); ++leaf) {
+    scores[leaf] += kOfSentences * nearest[leaf].score + kOfTitle * to_title[leaf].score;
   }
   const double highest = *std::max_element(scores.begin(), scores.end());
   double sum = 0;
@@ -199,7 +225,7 @@ Likeness LikenessIndex::Weigh(absl::string_view text) const {
     const double weight = std::log((1 - kByChance) * scores[leaf] / sum * leaves + kByChance);
     Like& like = likeness[leaves_[leaf]];
     like.weight = weight;
-    if (weight > 0 && !by_leaf[leaf].empty()) like.told = told_[by_leaf[leaf].front().second].text;
+    if (weight > 0 && nearest[leaf].score > 0) like.told = told_[nearest[leaf].sentence].text;
   }
   return likeness;
 }

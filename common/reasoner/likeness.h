@@ -14,35 +14,40 @@
 
 namespace galen::reasoner {
 
-// How much a text speaks for a leaf, or against it.
+// How much a text supports or opposes a leaf.
 struct Like {
-  // The natural logarithm of how many times likelier the leaf is by the text alone; below 0 where
-  // the text makes it less likely.
+  // Natural logarithm of the factor by which the text alone changes the odds of the leaf; below 0:
+  // less likely.
   double weight = 0;
-  // The sentence of the leaf that is most like the text, where that speaks for it.
+  // The sentence of the leaf that is most like the text, if it supports the leaf.
   std::string told;
 };
 
-// Leaves by what a text says of them; empty where no word of it is known.
+// Likeness of a text by leaf; empty: none of its words is known.
 using Likeness = absl::flat_hash_map<std::string, Like>;
 
-// The leaves of the taxonomy by what is written of them: title, description, symptoms, what their
-// signals for descriptions mean, and how people complain of them; as a whole and sentence by
-// sentence. Thread-safe.
+// An index of the leaves' texts: title, description, symptoms, meanings of their signals for
+// descriptions, and complaints; as a whole and by sentence. Thread-safe.
 class LikenessIndex {
  public:
-  // Nothing is kept of `knowledge` beyond the call.
+  // `knowledge` is used only during the call.
   explicit LikenessIndex(const knowledge::Knowledge& knowledge);
 
-  // What the words of people say of each leaf; where they say little more than that something
-  // failed, `messages` (lines of logs that hold a known message) count for half. Never null.
+  // The likeness of people's words to each leaf; if they say little more than that something
+  // failed, `messages` (lines of logs with a known message) count for half. Never null.
   std::shared_ptr<const Likeness> Of(absl::string_view words, absl::string_view messages) const;
-  // The leaves that a text speaks for, the likeliest first, at most `most`.
+  // The leaves that a text supports, the likeliest first, at most `most`.
   std::vector<std::string> MostLike(absl::string_view text, std::size_t most) const;
 
  private:
   Likeness Weigh(absl::string_view words, absl::string_view messages) const;
-  Likeness Weigh(absl::string_view text) const;
+  Likeness WeighText(absl::string_view text, absl::string_view title) const;
+  // The sentences of a leaf that are nearest to a text.
+  struct Nearest {
+    double score = 0;          // of the best ones together
+    std::size_t sentence = 0;  // the best one, in told_; valid if the score is above 0
+  };
+  std::vector<Nearest> NearestSentences(absl::string_view text) const;  // in the order of leaves_
 
   std::vector<std::string> leaves_;
   incident_history::WordIndex wholes_;  // in the order of leaves_

@@ -12,20 +12,21 @@ using knowledge::v1::Rule;
 
 constexpr double kGuessedMessages = 16;
 // A state that was never seen counts as seen in this many incidents: the field is more varied than
-// the incidents that were measured.
+// the measured incidents.
 constexpr double kLeastSeen = 0.05;
-// The same of one of the two forms of an observation, of which half the rate of both is the guess.
+// Weight, in incidents, of the guess for one of the two forms of an observation: half the rate of
+// both.
 constexpr double kGuessedFormIncidents = 100;
-// A consequence on a survivor, a wrapper or a word of context shows beside many causes.
+// A consequence on a survivor, a wrapper or a context message occurs with many causes.
 constexpr double kSecondary = 0.4;
 constexpr double kWrapper = 0.3;
-// A person may guess: words carry this share of their weight.
+// A person may guess: factor for the weight of words.
 constexpr double kOfWords = 0.4;
 constexpr double kOfQuoted = 0.8;
-// Something was tried, and its outcome is told: a person reports instead of guessing.
+// The factor if the words report a trial and its outcome, which is not a guess.
 constexpr double kOfTried = 0.6;
 
-// A message of a program that stands among the words of a person: quoted, as a title often does.
+// Whether the message of a program is quoted in a person's text, for example in a title.
 bool IsQuoted(const Case& the_case, const Signal& signal) {
   if (signal.where() != galen::v1::DESCRIPTION) return false;
   const knowledge::v1::SignalPattern* pattern = the_case.knowledge.FindSignal(signal.signal());
@@ -66,7 +67,7 @@ bool LogsOnly(const Case& the_case, const Rule& rule) {
 
 double WeightOf(const Case& the_case, const Entry& entry, double strength_if_effect) {
   const Kind kind = KindOf(the_case, entry);
-  // One of two forms: of all devices that were read, or of some of them.
+  // One of two forms: on all devices that were read, or on some of them.
   const bool on_some = IsOnSome(the_case.evidence, entry);
   const Rate form = the_case.rates.Of(*entry.rule, on_some);
   const Rate both = {form.seen + the_case.rates.Of(*entry.rule, !on_some).seen, form.asked};

@@ -5,9 +5,9 @@
 
 namespace galen::reasoner {
 
-// How often a cause shows an observation (`strength`), and how often it is seen beside other causes
-// before anybody measured it (`base`). Fitted by coordinate descent on the log loss over 225
-// incidents, each left out of its own base rates, and rounded: docs/decisions/019.
+// How often a cause shows an observation (`strength`), and the guess how often it is seen with
+// other causes (`base`). Fitted by coordinate descent on the log loss over 225 incidents, each left
+// out of its own base rates, and rounded: docs/decisions/019.
 struct Kind {
   double strength;
   double base;
@@ -19,26 +19,26 @@ inline constexpr Kind kContext = {0.4, 0.08};
 inline constexpr Kind kDecisiveMessage = {0.4, 0.02};
 inline constexpr Kind kStrongMessage = {0.5, 0.06};
 inline constexpr Kind kWeakMessage = {0.1, 0.2};
-// An effect that a cause lists shows beside it this often.
+// How often a listed effect occurs with its cause.
 inline constexpr double kEffectStrength = 0.4;
-// So many incidents the guess above counts for, beside those that were measured.
+// Weight of the guess above, in incidents, relative to the measured ones.
 inline constexpr double kGuessedIncidents = 3;
-// Context is seen beside other causes at least this often, however few of them were measured.
+// Minimum base of context, even if few incidents were measured.
 inline constexpr double kLeastOfContext = 0.03;
 
-// Noisy-or with a leak: what is seen has either come by itself or been brought about by the cause.
+// Noisy-or with a leak: an observation occurs either by itself or because of the cause.
 double WeightOf(double strength, double base);
-// How often an observation is seen beside other causes: as measured, with a guess that counts for
-// `weight_of_guess` incidents.
+// How often an observation is seen with other causes: the measured rate, combined with a guess that
+// counts for `weight_of_guess` incidents.
 double BaseOf(const Rate& rate, double guess, double weight_of_guess);
 Kind KindOf(const Case& the_case, const Entry& entry);
-// The weight of a true rule, and of a message; as those of an effect where a strength is given.
+// The weight of a true rule, and of a message; if a strength is given, as those of an effect.
 double WeightOf(const Case& the_case, const Entry& entry, double strength_if_effect = 0);
 double WeightOf(const Case& the_case, const galen::v1::Signal& signal,
                 double strength_if_effect = 1);
 
 bool LogsOnly(const Case& the_case, const knowledge::v1::Rule& rule);
-// A person's own words, and no message that they quote.
+// Whether the signal is a person's own wording, not a quoted message.
 bool IsWords(const Case& the_case, const galen::v1::Signal& signal);
 
 }  // namespace galen::reasoner

@@ -15,7 +15,7 @@ namespace {
 
 using galen::v1::Signal;
 
-// History says at most one half, which weighs as much as an observation of two words: 2 in
+// The probability from history is at most one half, which weighs as much as an observation of 2 in
 // log-odds.
 constexpr double kSimilar = 4.0;
 

@@ -6,10 +6,10 @@
 
 namespace galen::reasoner {
 
-// The likeliest causes in one go: the order of search by priors and signals (rank.h), weighed by
-// what `similar` past incidents suggest. A cause that neither a signal nor a past incident points
-// to is not named, however common it is; each answer cites what points to it. Its probability is
-// its share among all choices. Pure.
+// The likeliest causes at once: ordered by priors and signals (rank.h), weighted by `similar` past
+// incidents. A cause that neither a signal nor a past incident points to is not named, even if it
+// is common; each cause cites the evidence that points to it. Its probability is its share among
+// all choices. Pure.
 v1::PresumeAnswer Presume(const Case& the_case, const v1::PresumeQuestion& question,
                           const v1::HistoryAnswer& similar);
 

@@ -26,25 +26,25 @@ constexpr int kMostQuestions = 3;
 constexpr int kMostAnswers = 3;
 constexpr int kMostEffects = 3;
 constexpr int kMostCommands = 3;
-// A question that is expected to tell less is not worth a person's time.
+// A question with less expected information is not worth a person's time.
 constexpr double kLeastBits = 0.02;
-// The machines that are asked about: those on which the likeliest causes would sit.
+// Maximum number of leading causes whose machines are asked about.
 constexpr std::size_t kLeading = 16;
-// So many machines a person looks at for one question.
+// Maximum number of machines that a person inspects for one question.
 constexpr std::size_t kAtOnce = 4;
-// What a check that saw nothing takes from a leaf, at most, as in the model.
+// The most that a check without a finding subtracts from a leaf, as in the model.
 constexpr double kMostAgainst = -6.0;
-// Asking, reading and waiting for a test cost this much beside its declared time.
+// Overhead of a test for asking, reading and waiting, in addition to its declared time.
 constexpr double kTestSeconds = 10.0;
-// A log holds a strong message of a cause that is not there this often, over all causes.
+// How often a log has a strong message of an absent cause, over all causes.
 constexpr double kMisleading = 0.5;
-// A move of the odds that nobody would notice.
+// A smaller change of the probability is not mentioned.
 constexpr double kWorthTelling = 0.01;
 
-// Something that may be seen, by its name, and the leaves that it would speak for.
+// A possible observation, by its name, and the leaves that it would support.
 struct MaySee {
   std::string text;
-  double otherwise = 1;  // probability where another cause is there
+  double otherwise = 1;  // probability with another cause
   struct For {
     std::size_t leaf;
     double if_cause;
@@ -53,20 +53,20 @@ struct MaySee {
   std::vector<For> leaves;
 };
 
-// One thing to read on one machine, with all that it would tell.
+// One source to read on one machine, with all its possible observations.
 struct Readable {
-  std::string what;  // "nvidia-smi nvlink -s", "logs/*"; of a test, the check
+  std::string what;  // "nvidia-smi nvlink -s", "logs/*"; for a test: the check
   std::string node;
   std::vector<const Check*> checks;
   std::map<std::string, MaySee> signs;       // by name
-  std::map<std::size_t, double> if_nothing;  // by leaf, log of odds where nothing of it is seen
+  std::map<std::size_t, double> if_nothing;  // by leaf: log of odds if nothing is seen
 };
 
 bool IsPattern(absl::string_view text) {
   return text.find_first_of("*{<") != absl::string_view::npos;
 }
 
-// What a person would give for the check: the first thing that it reads and that can be typed.
+// The input that a person would give for the check: the first of its sources that can be typed.
 std::string ReadingOf(const Check& check) {
   if (check.intrusive()) return check.name();
   if (check.reads().empty()) return "";
@@ -92,7 +92,7 @@ bool IsAbout(const v1::ExploreQuestion& question, std::initializer_list<absl::st
                      [&](absl::string_view word) { return absl::StrContains(text, word); });
 }
 
-// How probable each leaf is, and that it is none of them, last; all sum to 1.
+// Probability of each leaf, then that of "none of them"; all sum to 1.
 using Shares = std::vector<double>;
 
 Shares Normal(Shares shares) {
@@ -157,7 +157,7 @@ class Asking {
   }
 
  private:
-  // On that machine, or on all of them at once.
+  // Whether it was asked for that machine, or for all of them at once.
   bool WasAsked(const Readable& reading) const {
     const std::string typed = Typed(reading.what);
     return asked_.contains(IdOf(reading)) || asked_.contains(absl::StrCat(typed, "@")) ||
@@ -165,7 +165,7 @@ class Asking {
            asked_.contains(FirstOf(reading).name());
   }
 
-  // The machines of the likeliest causes, or none at all.
+  // Collects the machines of the likeliest causes, possibly none.
   void CollectNodes() {
     if (case_.evidence.nodes().empty()) {
       nodes_.insert("");
@@ -184,15 +184,15 @@ class Asking {
     return !needs("prometheus");
   }
 
-  // The reading that would answer the check there; null where nobody can be asked, or where it has
-  // been read.
+  // The reading that would answer the check there; null: it was already read, or nobody can read
+  // it.
   Readable* ReadingFor(const std::string& name, const std::string& node) {
     const Check* check = case_.knowledge.FindCheck(name);
     if (check == nullptr || !CanBeAsked(*check) || !Fits(*check)) return nullptr;
     const galen::v1::CheckResult* result = case_.evidence.Find(name, node);
     if (result != nullptr && Ran(*result)) return nullptr;
-    // A test that a machine refused or does not have is not proposed again. What only looks and was
-    // not run is left to the search: nobody is asked for what a machine would tell by itself.
+    // A test that a machine refused or does not have is not proposed again. A passive check that
+    // has not run is left to the search: the machine answers it without a person.
     if (check->intrusive() ? result != nullptr : !node.empty() && result == nullptr) return nullptr;
     const std::string what = ReadingOf(*check);
     const bool together = std::find(check->needs().begin(), check->needs().end(), "two_nodes") !=
@@ -208,7 +208,7 @@ class Asking {
     return &reading;
   }
 
-  // Of a few machines none has told: a person is asked about all of them at once.
+  // Whether all of a few machines lack the result: then one question covers all of them.
   bool LackOnAll(const std::string& check) const {
     const std::vector<std::string>& nodes = case_.evidence.nodes();
     return nodes.size() > 1 && nodes.size() <= kAtOnce &&
@@ -253,7 +253,7 @@ class Asking {
     }
   }
 
-  // A refute rule over what is abnormal names another fault, which is not what nothing looks like.
+  // A refute rule over abnormal values names another fault; it does not describe an absence.
   bool StatesAbsenceOnly(const Rule& rule) const {
     const knowledge::v1::FindingSpec* spec =
         case_.knowledge.FindFinding(rule.check(), rule.finding());
@@ -286,7 +286,7 @@ class Asking {
     sign.leaves.push_back(added);
   }
 
-  // A log that nobody has given may hold messages, beside what checks read in it.
+  // A missing log may contain messages, in addition to the findings of checks.
   void AddMessages() {
     const auto& logs = question_.incident().logs();
     const bool has_job_log =
@@ -347,12 +347,12 @@ class Asking {
     return std::clamp(probability, 0.0, 1.0);
   }
 
-  // The mutual information of the cause and of what is seen: one of the signs, or nothing. How
-  // probable nothing is beside a cause follows from what nothing would take from it; else a sign is
-  // seen, those of the cause by their own probability.
+  // The mutual information of the cause and the observation: one of the signs, or nothing. The
+  // probability of seeing nothing with a cause follows from the odds that nothing would subtract;
+  // otherwise a sign is seen, those of the cause by their own probability.
   double ExpectedBits(const Readable& reading, const Shares& shares) const {
     if (reading.signs.empty()) return 0;
-    double silence = 1;  // of causes that the reading has nothing to do with
+    double silence = 1;  // for causes that the reading does not concern
     double others = 0;
     for (const auto& [name, sign] : reading.signs) {
       silence *= 1 - sign.otherwise;
@@ -405,7 +405,7 @@ class Asking {
                               [](const Check* a, const Check* b) { return a->name() < b->name(); });
   }
 
-  // The check that would see most of it: what else it reads is asked for as well.
+  // The check that would use most of the reading: its other inputs are asked for as well.
   static const Check& LeadOf(const Readable& reading, const Shares& shares) {
     const Check* lead = &FirstOf(reading);
     double most = 0;
@@ -488,7 +488,7 @@ class Asking {
     }
   }
 
-  // What a person is told: what to look at, and what it is about.
+  // Writes the question for a person: what to inspect, and its subject.
   void SetWords(const Readable& reading, const Check& lead, Question& made) const {
     const std::string on = On(reading, made.loads());
     std::vector<std::string> seen;
@@ -529,7 +529,7 @@ class Asking {
     return absl::StrCat(IsPattern(read) ? "grep . " : "cat ", read);
   }
 
-  // The reading itself, and what else the check needs that would see most of it.
+  // Adds the reading itself, and the other inputs of the check that would use most of it.
   void AddCommands(const Readable& reading, const Check& lead, Question& made) const {
     made.add_commands(Typed(reading.what));
     for (const std::string& read : lead.reads()) {
@@ -561,7 +561,7 @@ void AddQuestions(const Case& the_case, const v1::ExploreQuestion& question,
                   v1::ExploreAnswer& answer) {
   Asking asking(the_case, question);
   asking.Choose(/*tests=*/false, *answer.mutable_questions());
-  // What was captured cannot be tested any more.
+  // A test needs live machines; a bundle cannot be tested any more.
   if (question.incident().bundle().empty() && !the_case.evidence.nodes().empty()) {
     asking.Choose(/*tests=*/true, *answer.mutable_tests());
   }

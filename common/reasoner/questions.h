@@ -6,15 +6,15 @@
 
 namespace galen::reasoner {
 
-// Adds to `answer` what would decide between the causes: at most three questions for a person, and
-// at most three tests that load a device, that tells most first.
+// Adds to `answer` at most three questions for a person and at most three tests that load a device,
+// which would decide between the causes; the most informative first.
 //
-// A question is about one thing to read (a command, a file, a log), which may serve many checks. It
-// is worth the bits by which its answers are expected to narrow the causes down: every rule that
-// those checks leave open may be seen or not, as probable as the model says, and moves the odds as
-// it would if it were seen. Each further question is chosen as if the ones before it had shown
-// nothing. A test is worth its bits for what it costs. What was asked before is not asked again.
-// docs/reasoner.md states the rule. Pure.
+// A question is about one source to read (a command, a file, a log), which may serve many checks.
+// Its value is the expected information of its answers about the causes, in bits: each open rule of
+// those checks may turn out true or not, with the probability of the model, and changes the odds
+// accordingly. Each further question is chosen on the assumption that the earlier ones show
+// nothing. The value of a test is its bits per cost. Questions that were asked before are not
+// repeated. docs/reasoner.md states the rule. Pure.
 void AddQuestions(const Case& the_case, const v1::ExploreQuestion& question,
                   v1::ExploreAnswer& answer);
 

@@ -17,7 +17,7 @@ namespace {
 
 using knowledge::v1::Label;
 
-// A share this small is not worth a search while another choice has this much.
+// A share this small does not justify a search while another choice has this much.
 constexpr double kTinyShare = 0.02;
 constexpr double kLikely = 0.5;
 
@@ -27,13 +27,13 @@ void CollectLeaves(const knowledge::Knowledge& knowledge, const Label& label, in
     leaves.push_back(&label);
     return;
   }
-  if (depth == 0) return;  // hostile knowledge may hold a cycle
+  if (depth == 0) return;  // invalid knowledge may have a cycle
   for (const Label* child : knowledge.Children(label.label())) {
     CollectLeaves(knowledge, *child, depth - 1, leaves);
   }
 }
 
-// All that the leaf asks for takes no longer than this.
+// Maximum cost of all checks of a leaf that is cheap to check.
 constexpr double kCheapSeconds = 1.0;
 
 bool IsCheap(const knowledge::Knowledge& knowledge, const Label& leaf) {
@@ -98,7 +98,7 @@ void Decide(const Case& the_case, const std::vector<Candidate>& all, Candidate& 
   if (candidate.leaves == 0) {
     candidate.reason = "no cause is known below it";
   } else if (candidate.refuted == candidate.leaves) {
-    // The evidence is there already, and a report says what was ruled out by what.
+    // The evidence exists already, and the report lists ruled-out causes with their evidence.
     candidate.pruned = false;
     candidate.reason = candidate.leaves == 1 ? "the checks so far speak against it"
                                              : absl::StrCat("the checks so far speak against all ",

@@ -7,11 +7,11 @@
 namespace galen::reasoner {
 
 // Orders the offered choices by the probability of the leaves below each, and prunes those that are
-// not worth a search. Every choice stands in the answer once.
+// not worth a search. The answer has every choice once.
 //
-// Pruned: a choice that is improbable while another one is likely; a choice that nothing points to,
-// that is rare and not cheap to check. Never pruned: a choice that the checks have refuted: it
-// stands last, and its verdict costs nothing. Unknown labels are pruned. Pure.
+// Pruned: a choice that is improbable while another one is likely; a rare choice that nothing
+// points to and that is not cheap to check. Never pruned: a choice that the checks have refuted: it
+// comes last, and its verdict costs nothing. Unknown labels are pruned. Pure.
 v1::RankAnswer Rank(const Case& the_case, const v1::RankQuestion& question);
 
 }  // namespace galen::reasoner

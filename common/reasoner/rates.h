@@ -10,24 +10,24 @@
 
 namespace galen::reasoner {
 
-// The name of what a rule sees, the same for every label that has such a rule: "gpu.ecc
+// The name of a rule's observation, the same for every label with such a rule: "gpu.ecc
 // dram_uncorrectable_volatile > 0", with its conditions after "with".
-// `on_some`: a contrast, as IsOnSome tells it; that has " on some" behind the finding's name, and a
-// rate of its own: what one of eight GPUs shows is rarer than what all of them show.
+// `on_some`: a contrast (IsOnSome); it has " on some" after the finding's name, and a separate
+// rate: an observation on one of eight GPUs is rarer than one on all of them.
 std::string ObservationName(const knowledge::v1::Rule& rule, bool on_some = false);
 
-// The same of a refute rule, which asks for more devices: "against gpu.ecc ... == 0".
+// The name for a refute rule, which needs more devices: "against gpu.ecc ... == 0".
 std::string RefutationName(const knowledge::v1::Rule& rule);
 
-// The name of a message, in a log or in the words of a person: "message nccl.dup_gpu", "words
+// The name of a message, in a log or in a person's text: "message nccl.dup_gpu", "words
 // nccl.dup_gpu".
 std::string MessageName(absl::string_view signal, bool words);
 
-// The name under which the number of incidents stands that were read for messages.
+// The name of the entry with the number of incidents that were read for messages.
 inline constexpr absl::string_view kMessages = "message";
 
-// In how many incidents something was asked, and in how many it was seen although the cause was
-// another one.
+// Number of incidents in which an observation was possible, and in which it was made although the
+// cause was another one.
 struct Rate {
   double seen = 0;
   double asked = 0;
@@ -39,7 +39,7 @@ class Rates {
  public:
   explicit Rates(const knowledge::Knowledge& knowledge);
 
-  // Nothing asked where nobody measured it.
+  // `asked` is 0 if the rate was not measured.
   Rate Of(const knowledge::v1::Rule& rule, bool on_some = false) const;
   Rate OfMessage(absl::string_view signal, bool words) const;
 

@@ -8,14 +8,14 @@
 
 namespace galen::reasoner {
 
-// What answers the agents' questions: the built-in reasoner, or a language model. Thread-safe.
-// Errors: DEADLINE_EXCEEDED; UNAVAILABLE when a model cannot be reached; FAILED_PRECONDITION when
-// an answer lies outside the offered choices.
+// Answers the agents' questions: the built-in reasoner, or a language model. Thread-safe. Errors:
+// DEADLINE_EXCEEDED; UNAVAILABLE: a model cannot be reached; FAILED_PRECONDITION: an answer is
+// outside the offered choices.
 class Reasoner {
  public:
   virtual ~Reasoner() = default;
 
-  // "builtin", or what a report should call it.
+  // Its name in a report: "builtin", or another.
   virtual absl::string_view name() const = 0;
 
   virtual absl::StatusOr<v1::SummarizeAnswer> Summarize(const v1::SummarizeQuestion& question,
@@ -37,9 +37,9 @@ class Reasoner {
   virtual absl::StatusOr<v1::ConcludeAnswer> Conclude(const v1::ConcludeQuestion& question,
                                                       absl::Time deadline) const = 0;
 
-  // Whether a language model stands behind it that Investigate() asks.
+  // Whether it has a language model for Investigate().
   virtual bool investigates() const { return false; }
-  // One turn of it. FAILED_PRECONDITION where there is none.
+  // One turn of the language model. FAILED_PRECONDITION: there is no model.
   virtual absl::StatusOr<v1::InvestigateAnswer> Investigate(const v1::InvestigateQuestion& question,
                                                             absl::Time deadline) const {
     static_cast<void>(question);

@@ -16,7 +16,7 @@ namespace {
 using galen::v1::Signal;
 using knowledge::v1::PastIncident;
 
-// Below this two tickets share little but the trade's words.
+// Below this, two tickets share little more than the words of the field.
 constexpr double kSimilarityFloor = 0.12;
 // A signal for the label is worth this much similarity.
 constexpr double kSignalBonus[] = {0, 0.02, 0.06, 0.12};  // by Strength
@@ -31,13 +31,13 @@ std::string TextOf(const PastIncident& incident) {
   return text;
 }
 
-// In memory; empty where there is none.
+// A view in memory; empty: there are no documents.
 incident_history::View ViewOf(const std::vector<incident_history::Document>& documents,
                               const incident_history::HashedEmbedder& embedder) {
   const auto builder =
       incident_history::SegmentBuilder::ToMemory(embedder.name(), embedder.dimensions());
   for (const incident_history::Document& document : documents) {
-    // Fails only for one without an id, and lint refuses that.
+    // Fails only for a document without an id, which lint refuses.
     builder->Add(document, embedder).IgnoreError();
   }
   if (!builder->Finish({}).ok()) return {};
@@ -47,7 +47,7 @@ incident_history::View ViewOf(const std::vector<incident_history::Document>& doc
   return incident_history::View({*std::move(segment)}, {}, 0);
 }
 
-// Of the knowledge. Tickets that a site loaded are the words of whoever filed them.
+// The title, only for incidents of the knowledge. Tickets that a site loaded are untrusted text.
 std::string TitleOf(const knowledge::Knowledge& knowledge,
                     const incident_history::Document& document) {
   const auto& incidents = knowledge.base().incidents();
@@ -124,7 +124,7 @@ std::vector<incident_history::Hit> HistoryIndex::Search(absl::string_view query,
   std::vector<incident_history::Hit> hits =
       incident_history::Search(view, embedder_, query, {.limit = has_own ? 2 * limit : limit}).hits;
   if (!has_own) return hits;
-  // In Galen's words and in the tenant's it is one incident.
+  // Galen's and the tenant's texts of one incident count as one.
   std::set<std::string> seen;
   std::erase_if(
       hits, [&](const incident_history::Hit& hit) { return !seen.insert(hit.document.id).second; });
@@ -211,7 +211,7 @@ v1::HistoryAnswer CausesOf(const knowledge::Knowledge& knowledge,
     if (answer.causes_size() == static_cast<int>(wanted)) break;
     v1::HistoryAnswer::Cause& cause = *answer.add_causes();
     cause.set_label(found.label);
-    // A past case proposes, it does not prove: half is the most that it can say.
+    // A past case proposes, it does not prove: 0.5 is the maximum.
     cause.set_probability(std::min(0.5, found.score));
     const incident_history::Document& nearest = hits[found.hits[0]].document;
     cause.set_reason(absl::StrCat(

@@ -15,8 +15,8 @@ const RuleIndex::Labels& NoLabels() {
   return empty;
 }
 
-// An effect may carry a word on how it shows ("NCCL timeouts", "GPU.COMPUTE.SLOW_GPU symptoms"):
-// what stands before the first blank is the label, when it looks like one.
+// An effect may have a qualifier ("NCCL timeouts", "GPU.COMPUTE.SLOW_GPU symptoms"): the text
+// before the first blank is the label, if it looks like one.
 std::string Key(absl::string_view effect) {
   const size_t blank = effect.find(' ');
   if (blank != absl::string_view::npos && absl::StrContains(effect.substr(0, blank), '.')) {

@@ -30,11 +30,11 @@ class RuleIndex {
   absl::flat_hash_map<std::pair<std::string, std::string>, Labels> confirming_;
 };
 
-// "Xid 48", "amdgpu ring timeout": what knowledge calls the logged event of a finding, in lower
-// case; "" for a finding that is no event.
+// "Xid 48", "amdgpu ring timeout": the knowledge's name of the logged event of a finding, in lower
+// case; "": the finding is not an event.
 std::string EffectName(const galen::v1::Finding& finding);
 
-// `cause` lists the effect (a label or the name of an event, in any case).
+// Whether `cause` lists the effect (a label or the name of an event, case-insensitive).
 bool ListsEffect(const knowledge::v1::Label& cause, absl::string_view effect);
 
 }  // namespace galen::reasoner

@@ -20,25 +20,25 @@ namespace {
 using galen::v1::Hypothesis;
 using knowledge::v1::Label;
 
-// What asking and judging costs beside the checks themselves; keeps a free check from counting
-// without end.
+// Overhead of a question and its verdicts, in addition to the checks; keeps the worth of a free
+// check finite.
 constexpr double kQuestionSeconds = 0.05;
-// A check that only opposes a leaf, or speaks for it as context, carries this much of its belief:
-// it cannot find it.
+// Share of a leaf's belief for a check that only opposes it, or supports it as context: such a
+// check cannot find the cause.
 constexpr double kAsideShare = 0.1;
-// What is left of a leaf's belief after a check that could have confirmed it saw nothing.
+// Factor for a leaf's belief after a check that could have confirmed it saw nothing.
 constexpr double kAfterNothing = 0.3;
-// By how much more a leaf is believed once a check saw what one of its rules asks for, though that
-// proves nothing yet: healthy machines have it too, or a condition is still to be told.
+// Factor for a leaf's belief after a check saw the finding of one of its rules without proof:
+// healthy machines have it too, or a condition is still unknown.
 constexpr double kAfterASign = 4.0;
-// A suspect is one of which a machine or a log shows something that tells this much (log-odds).
+// Minimum weight (log-odds) of the evidence of a suspect from a machine or a log.
 constexpr double kPointsAt = 2.0;
-// One step of checks takes about this long on each node, and holds none that is worth much less
+// One step of checks takes about this long on each node, and has no check that is worth much less
 // than its best.
 constexpr double kStepSeconds = 1.0;
 constexpr double kWorthBesideBest = 0.8;
-// A search that has taken longer takes longer steps too: this share of what it took beyond may go
-// to checks worth half of the best.
+// A search beyond this time takes longer steps too: this share of the time beyond it may go to
+// checks worth half of the best.
 constexpr double kLongSearchSeconds = 5.0;
 constexpr double kLongSearchShare = 0.2;
 constexpr double kWorthAtAll = 0.5;
@@ -99,8 +99,8 @@ class Screening {
 
   void Look(const Label& leaf) {
     const Belief& belief = beliefs_.Of(leaf);
-    // By itself: as long as nothing is proven, a likely suspect takes nothing from what else to
-    // ask.
+    // By itself: as long as nothing is proven, a likely suspect does not reduce the worth of other
+    // checks.
     const double odds = std::exp(belief.log_odds);
     const double probability = odds / (1 + odds);
     const bool refuted = !belief.opposing.empty() && !belief.HasEvidence();
@@ -119,21 +119,21 @@ class Screening {
                                                       verdict->second == Hypothesis::REJECTED);
     if (settled) return;
     const bool judged = verdict != judged_.end();
-    // What was undecided is judged again once it is proven.
+    // An undecided leaf is judged again once it is proven.
     const bool proven = beliefs_.IsProven(leaf);
     if (judged && open.empty() && !proven) return;
     std::string reason = DescribeBest(case_.knowledge, belief);
-    // Beside a confirmed cause: another one that shows by itself.
+    // With a confirmed cause: another cause with evidence of its own.
     if (proven || (pointed_at && !confirmed_)) {
-      // What is proven already is judged next, whatever its other checks take.
+      // A proven leaf is judged next, regardless of the cost of its other checks.
       const double until = proven ? kQuestionSeconds : seconds;
       suspects_.push_back(
           {&leaf, probability, probability / until, open.empty(), std::move(reason)});
     } else if (confirmed_ && !judged &&
                ((refuted && !reason.empty()) ||
                 (look_alikes_.contains(leaf.label()) && (refuted || open.empty())))) {
-      // A report says what was ruled out by what is known. What is still open stays so: critique
-      // may yet have it tested.
+      // The report names leaves that existing results rule out. Open leaves stay open: critique may
+      // still have them tested.
       if (reason.empty()) reason = "it is easily mistaken for the confirmed cause";
       known_.push_back({&leaf, probability, probability, true, std::move(reason)});
     }
@@ -150,7 +150,7 @@ class Screening {
 
   void AddGains(const Label& leaf, double belief, const std::vector<std::string>& open) {
     absl::flat_hash_set<absl::string_view> finders;
-    absl::flat_hash_set<absl::string_view> saw;  // checks that saw what a rule asks for
+    absl::flat_hash_set<absl::string_view> saw;  // checks that saw the finding of a rule
     for (const knowledge::v1::Rule& rule : leaf.confirm()) {
       if (SeesIt(rule)) saw.insert(rule.check());
       if (rule.context()) continue;
@@ -170,7 +170,7 @@ class Screening {
     }
   }
 
-  // The rule's own finding is there, whatever its conditions.
+  // Whether the rule's own finding was seen, regardless of its conditions.
   bool SeesIt(const knowledge::v1::Rule& rule) const {
     if (!asked_.contains(rule.check())) return false;
     return std::any_of(case_.evidence.nodes().begin(), case_.evidence.nodes().end(),
@@ -179,7 +179,7 @@ class Screening {
                        });
   }
 
-  // That with the greatest worth of those that can confirm something; "" when there is none.
+  // The check with the greatest worth that can confirm something; "": none.
   std::string BestCheck() const {
     std::string best;
     for (const auto& [check, gain] : gain_) {

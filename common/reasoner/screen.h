@@ -6,18 +6,18 @@
 
 namespace galen::reasoner {
 
-// What a few checks would tell next, wherever in the taxonomy the causes lie: leaves that a machine
-// or a log points to, or where checks promise more, the checks that carry most belief for what they
+// Chooses the next step of the screening, anywhere in the taxonomy: leaves that a machine or a log
+// points to, or, if checks are more promising, the checks that cover the most belief for their
 // cost. docs/reasoner.md states the rule and its numbers.
 //
-// Looking where belief per cost is greatest first finds what is hidden at the least expected cost
-// (L. D. Stone, Theory of Optimal Search, 1975, for searches that do not hinder each other).
+// Searching in the order of belief per cost has the least expected cost (L. D. Stone, Theory of
+// Optimal Search, 1975, for independent searches).
 //
-// Once a cause is confirmed only leaves that are proven beside it are still suspects. At the end
-// those that are mentioned or easily mistaken for it and that the checks have refuted are judged by
-// what is known, so that a report can say what was ruled out. An empty answer ends the screening:
-// every leaf that it could propose has its verdict, and no check is left that could confirm one. So
-// it ends when each answer is carried out before the next question. Pure.
+// Once a cause is confirmed, only other proven leaves are still suspects. At the end, leaves that
+// are mentioned or easily mistaken for the cause and that the checks have refuted are judged by
+// existing results, so that the report can name them as ruled out. An empty answer ends the
+// screening: every leaf that it could propose has a verdict, and no remaining check could confirm
+// one. It terminates if each answer is carried out before the next question. Pure.
 v1::ScreenAnswer Screen(const Case& the_case, const v1::ScreenQuestion& question);
 
 }  // namespace galen::reasoner

@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 using knowledge::v1::PastIncident;
 
-// Each batch is on the disk before the next one.
+// Incidents per batch; each batch is on disk before the next one.
 constexpr std::size_t kBatch = 512;
 
 bool IsEmpty(const std::string& directory) {
@@ -31,7 +31,7 @@ bool IsEmpty(const std::string& directory) {
   return true;
 }
 
-// Into a new directory: one index, written once.
+// Loads into a new directory: one index, written once.
 absl::Status Load(const std::string& directory, absl::Span<const PastIncident> incidents) {
   std::error_code error;
   fs::create_directories(directory, error);

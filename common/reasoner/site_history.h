@@ -13,22 +13,21 @@
 
 namespace galen::reasoner {
 
-// A site's own past incidents, more than a person would keep in YAML: a directory that
-// incident_history::Store keeps, found beside those of the knowledge. One process has it open at a
-// time. Thread-safe.
+// A site's own past incidents, too many for YAML: a directory of incident_history::Store, searched
+// together with those of the knowledge. One process has it open at a time. Thread-safe.
 class SiteHistory {
  public:
-  // Opens the directory or makes it. Errors: those of incident_history::Store::Open.
+  // Opens or creates the directory. Errors: those of incident_history::Store::Open.
   static absl::StatusOr<std::unique_ptr<SiteHistory>> Open(const std::string& directory);
 
   struct Added {
     std::size_t added = 0;
-    std::size_t known = 0;  // their ids were there already; they stay as they were
+    std::size_t known = 0;  // their ids existed already; they are unchanged
   };
-  // Adds incidents, whose ids differ, to the directory, and makes it if need be. All of them are on
-  // the disk when it returns OK. A first load writes the index at once, so that hundreds of
-  // thousands take minutes. Errors: those of incident_history::Store; what was added before one
-  // stays.
+  // Adds incidents with distinct ids to the directory; creates it if needed. All of them are on
+  // disk when it returns OK. A first load writes the index at once, so that hundreds of thousands
+  // take only minutes. Errors: those of incident_history::Store; incidents added before the error
+  // stay.
   static absl::StatusOr<Added> Add(const std::string& directory,
                                    absl::Span<const knowledge::v1::PastIncident> incidents);
 

@@ -46,7 +46,7 @@ std::string FailureClass(const galen::v1::Summary& found) {
   return best == weights.end() ? "" : best->first;
 }
 
-// The first lines of what the customer wrote, in one line.
+// The first lines of the customer's description, in one line.
 std::string Opening(const std::string& description) {
   std::string text = CleanText(description, kMaxDescriptionBytes);
   absl::StrReplaceAll({{"\n", " "}, {"\t", " "}}, &text);

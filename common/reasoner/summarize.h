@@ -5,9 +5,8 @@
 
 namespace galen::reasoner {
 
-// A paragraph out of the description, the known messages and what they name; and the main category
-// of the labels that the messages speak for with the most weight, "" when they speak for none.
-// Pure.
+// A paragraph from the description, the known messages and the entities in them; and the main
+// category with the most weight among the labels of the messages, "": none. Pure.
 v1::SummarizeAnswer Summarize(const v1::SummarizeQuestion& question);
 
 }  // namespace galen::reasoner

@@ -54,7 +54,7 @@ std::string Statement(const knowledge::Knowledge& knowledge, const Finding& find
   return text;
 }
 
-// As NVIDIA's documents spell them.
+// The spelling of NVIDIA's documents.
 std::string FamilyName(absl::string_view finding) {
   if (finding == "xid") return "Xid";
   if (finding == "sxid") return "SXid";
@@ -62,7 +62,7 @@ std::string FamilyName(absl::string_view finding) {
 }
 
 std::string EventsOrDevices(size_t count, const Finding& first) {
-  // Of "gpu:1/link:3" it is the links that are counted.
+  // For "gpu:1/link:3" the links are counted.
   absl::string_view kind = first.subject().device();
   kind = kind.substr(kind.rfind('/') + 1);
   kind = kind.substr(0, kind.find(':'));
@@ -73,7 +73,7 @@ std::string EventsOrDevices(size_t count, const Finding& first) {
   return absl::StrCat(count, " ", kind, "s");
 }
 
-// What findings of one name say together: "links inactive 0 on all 8 GPUs".
+// Summarizes findings of one name: "links inactive 0 on all 8 GPUs".
 std::string Together(const knowledge::Knowledge& knowledge,
                      const std::vector<const Finding*>& findings, absl::string_view node) {
   const Finding& first = *findings.front();
@@ -131,7 +131,7 @@ std::string DescribeEvent(const knowledge::Knowledge& knowledge, const Finding& 
   const knowledge::v1::ErrorCode* known =
       absl::SimpleAtoi(code, &number) ? knowledge.FindErrorCode(finding.name(), number) : nullptr;
   const std::string name = FamilyName(finding.name());
-  // The log was read and holds none of the family.
+  // The log was read and has no event of the family.
   if (code.empty()) return absl::StrCat("no ", name);
   if (known == nullptr) return absl::StrCat(name, " ", Words(CleanText(code, kMaxValueBytes)));
   return absl::StrCat(name, " ", code, " (",

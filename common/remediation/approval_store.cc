@@ -177,7 +177,7 @@ absl::StatusOr<galen::v1::Action> ApprovalStore::Decide(const galen::v1::Diagnos
     if (!sign_) {
       return absl::FailedPreconditionError(
           absl::StrCat(decision.name,
-                       ": runs on a node, which believes signed approvals only; "
+                       ": runs on a node, which accepts only signed approvals; "
                        "start the gateway with certificates (docs/security.md)"));
     }
     GALEN_ASSIGN_OR_RETURN(*put.mutable_warrant(), sign_(action, now + decision.lifetime));

@@ -154,8 +154,8 @@ absl::Status CheckLooks(const Yaml& entry, absl::string_view file, const RunActi
       if (std::count(action.steps.begin(), action.steps.end(), condition.argv) == 0) continue;
       return YamlError(entry, file,
                        absl::StrCat(action.name, ": ", condition.text,
-                                    ": is looked at with one of the steps; before and after only "
-                                    "look, also when nobody approved anything"));
+                                    ": runs a command of the steps; conditions before and after "
+                                    "must only read, since they also run without an approval"));
     }
   }
   return absl::OkStatus();

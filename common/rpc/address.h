@@ -7,8 +7,8 @@
 
 namespace galen::rpc {
 
-// HOST:PORT where others reach a server that was told to listen at `listen` ("127.0.0.1:0") and
-// does at `port`. One that listens on all addresses is reached by the name of its machine.
+// The address HOST:PORT of a server that was configured to listen at `listen` ("127.0.0.1:0") and
+// listens at `port`. For a server on all addresses, HOST is the name of its machine.
 std::string AddressOf(absl::string_view listen, int port);
 
 }  // namespace galen::rpc

@@ -22,11 +22,11 @@ namespace galen::rpc {
 // set to it. Nothing when the connection has none.
 std::optional<security::Identity> PeerOf(const grpc::AuthContext& context, grpc::string_ref& uri);
 
-// Decides on every call of a server, before its method is looked for: unary or streaming, of our
+// Decides on every call of a server before gRPC finds its method: unary or streaming, of our
 // services, of health or of reflection, or of a method that does not exist. gRPC asks it on the
-// thread that read the call; it blocks for nothing and refuses what common/security/policy.h does
-// not allow, and a certificate that has expired: a connection may last longer, and who holds a TLS
-// session may resume it without showing a certificate again.
+// thread that read the call, so it never blocks. It refuses calls that common/security/policy.h
+// does not allow, and calls with an expired certificate: a connection may outlast its certificate,
+// and a client with a TLS session may resume it without showing a certificate again.
 class Authorizer final : public grpc::AuthMetadataProcessor {
  public:
   // Peers must be of this trust domain. `audit` may be null; else it must outlive the server.
@@ -36,7 +36,7 @@ class Authorizer final : public grpc::AuthMetadataProcessor {
                        OutputMetadata* consumed, OutputMetadata* response) override;
 
  private:
-  // Of the certificate that the connection showed.
+  // Expiry of the certificate that the connection showed.
   absl::Time ExpiryOf(const grpc::AuthContext& context);
   grpc::Status Refuse(grpc::StatusCode code, const InputMetadata& metadata, absl::string_view peer,
                       absl::string_view method, const std::string& reason) const;
@@ -52,7 +52,7 @@ std::string AskerOf(security::Role peer,
                     const std::multimap<grpc::string_ref, grpc::string_ref>& metadata);
 
 // The trace id of a W3C `traceparent` header (https://www.w3.org/TR/trace-context/), "" when it is
-// none.
+// invalid.
 std::string TraceIdOf(absl::string_view traceparent);
 
 }  // namespace galen::rpc

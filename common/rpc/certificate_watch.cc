@@ -32,8 +32,8 @@ std::string LooksOf(const security::CredentialFiles& files) {
   return looks;
 }
 
-// Makes `file` (or, if it is -1, a new number) a memory file with this content; whoever has the old
-// one open keeps it.
+// Makes `file` (or, if it is -1, a new descriptor) a memory file with this content; readers that
+// have the old one open keep it.
 absl::Status Stage(const std::string& content, std::int64_t version, int& file) {
   const int fresh = memfd_create("galen-certificates", MFD_CLOEXEC);
   if (fresh < 0) return absl::ErrnoToStatus(errno, "memfd_create");
@@ -87,7 +87,7 @@ CertificateWatch::~CertificateWatch() {
 
 absl::Status CertificateWatch::Take(const security::Credentials& credentials) {
   ++version_;
-  // Whom to trust first: the other side may use its new certificate already.
+  // The authority first: the other side may use its new certificate already.
   GALEN_RETURN_IF_ERROR(Stage(credentials.authority, version_, roots_));
   GALEN_RETURN_IF_ERROR(
       Stage(absl::StrCat(credentials.key, "\n", credentials.certificate), version_, identity_));
@@ -103,7 +103,7 @@ void CertificateWatch::Look() {
   if (status.ok()) {
     seen_ = looks;
     if (options_.tell) {
-      options_.tell(absl::StrCat(options_.files.certificate, ": taken up, ", loaded->uri,
+      options_.tell(absl::StrCat(options_.files.certificate, ": loaded, ", loaded->uri,
                                  ", good until ",
                                  absl::FormatTime(loaded->not_after, absl::UTCTimeZone())));
     }

@@ -16,26 +16,26 @@
 
 namespace galen::rpc {
 
-// Follows a program's certificate files, so that they are renewed without a restart. What is new is
-// taken up once it is sound as a whole (LoadCredentials()): files that are replaced one after the
-// other, half a file, or a certificate that does not fit leave the old ones in use, and the program
-// says so.
+// Follows a program's certificate files, so that they are renewed without a restart. New files are
+// loaded once all of them are sound (LoadCredentials()): while files are replaced one after the
+// other, are incomplete, or hold a certificate that does not fit, the old ones stay in use, and the
+// program says so.
 //
-// gRPC 1.51 takes certificates that change from files alone, reads them once a second, and takes
-// whatever it finds; so it is given a copy of the sound ones, in memory of this process
-// (memfd_create). Certificate and key are one such file, whose modification time changes with every
-// version: gRPC reads it again when that changes between its looks, so it never gets the key of
-// another certificate.
+// gRPC 1.51 takes changing certificates from files alone, reads them once a second, and accepts any
+// content; so it gets a copy of the sound ones, in memory of this process (memfd_create).
+// Certificate and key are one such file, whose modification time changes with every version: gRPC
+// reads it again when that changes between its reads, so it never gets the key of another
+// certificate.
 class CertificateWatch {
  public:
   struct Options {
     security::CredentialFiles files;
     security::Role role;
     absl::Duration poll = absl::Seconds(1);
-    // Told of the first credentials, by Start() itself, and of each that is taken up. Never called
-    // twice at a time.
+    // Called with the first credentials, by Start() itself, and with all that are loaded later.
+    // Never called twice at a time.
     std::function<absl::Status(const security::Credentials&)> use;
-    // Told in a sentence what is taken up or refused.
+    // Called with a sentence for each load or refusal.
     std::function<void(const std::string& news)> tell;
   };
 

@@ -17,8 +17,8 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> Connect(const std::string& target
   arguments.SetMaxSendMessageSize(kMaxMessageBytes);
   // Nobody here compresses what it sends; not to be able to spares each call a filter.
   arguments.SetInt(GRPC_ARG_ENABLE_PER_MESSAGE_COMPRESSION, 0);
-  // With TLS a server ends connections that have become old. What gRPC calls retries is then on for
-  // calls that met such an end before they were sent; we give it no policy for any other.
+  // With TLS a server ends connections that have become old. GRPC_ARG_ENABLE_RETRIES then covers
+  // calls that were not yet sent when their connection ended; no retry policy covers any other.
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, security.tls() ? 1 : 0);
   // Else gRPC asks for the host, by its number if need be, and the server complains in its log.
   if (security.tls()) arguments.SetSslTargetNameOverride(security.ServerNameOf(peer));

@@ -34,7 +34,7 @@ class HealthPort {
   HealthPort(std::unique_ptr<grpc::CallbackGenericService> nothing,
              std::unique_ptr<grpc::Server> server, int port);
 
-  // gRPC builds no server without a service beside health: this one knows no method.
+  // gRPC does not build a server with health alone: this service has no methods.
   const std::unique_ptr<grpc::CallbackGenericService> nothing_;
   const std::unique_ptr<grpc::Server> server_;
   const int port_;

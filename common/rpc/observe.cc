@@ -49,7 +49,7 @@ class CallObserver : public grpc::experimental::Interceptor {
 
 std::atomic<bool> calls_are_logged = false;
 
-// The trace that metadata name; nothing unless it is one, and told once.
+// The trace in the metadata; nothing unless there is exactly one, and it is valid.
 template <typename Metadata>
 std::optional<trace::Context> TraceIn(const Metadata& metadata) {
   const auto [first, last] = metadata.equal_range(trace::kTraceparent);
@@ -94,7 +94,7 @@ class ServerObserver final : public CallObserver {
   std::string begun_trace_;  // metadata refer to it
 };
 
-// What the calling thread works on, as metadata.
+// Sends the trace context and the diagnosis of the calling thread as metadata.
 void SendWork(absl::FunctionRef<void(const char* key, std::string value)> put) {
   const trace::Work& work = trace::Current();
   if (!work.context.valid()) return;
@@ -120,7 +120,7 @@ class ClientObserver final : public CallObserver {
   }
 };
 
-// Whose call this thread is making.
+// The call that this thread is making.
 thread_local ClientCall* calling = nullptr;
 
 class ServerObserverFactory final : public grpc::experimental::ServerInterceptorFactoryInterface {
@@ -161,7 +161,7 @@ void ClientCall::Begin(grpc::ClientContext& context, absl::FunctionRef<void()> s
       [&context](const char* key, const std::string& value) { context.AddMetadata(key, value); });
   calling = this;
   start();
-  calling = nullptr;  // the call, and this, may be gone by now
+  calling = nullptr;  // the call and this object may be destroyed by now
 }
 
 void ClientCall::End(grpc::StatusCode code) {

@@ -15,7 +15,7 @@
 #include "common/observability/metrics/calls.h"
 #include "common/observability/trace/trace.h"
 
-// What every server and every channel of the mesh has: calls are counted
+// Observation of every server and every channel of the mesh: calls are counted
 // (common/observability/metrics/calls.h), and carry their place in a trace
 // (common/observability/trace/trace.h).
 namespace galen::rpc {
@@ -50,9 +50,9 @@ class ClientCall {
   absl::Time begun_;
 };
 
-// What a call that a server received belongs to: the trace that it came with, or a new one where it
-// came with none, or with more than one, or with what is no traceparent; in a span of its own. The
-// diagnosis is what the caller says, and good for logs alone.
+// The trace and the diagnosis of a received call, in a span of its own. The call starts a new trace
+// when it has no traceparent, more than one, or an invalid one. The diagnosis is the caller's
+// claim, and good for logs alone.
 trace::Work WorkOf(const grpc::ServerContextBase& context);
 
 // Whether servers of this process log a line for each call that they answer: method, status code,

@@ -85,7 +85,7 @@ struct Security::Parts {
   security::WarrantSigner warrant_signer;
   security::WarrantVerifier warrant_verifier;
   std::string domain;
-  std::unique_ptr<CertificateWatch> watch;  // null: no TLS. Last: it uses what stands above.
+  std::unique_ptr<CertificateWatch> watch;  // null: no TLS. Last: it uses the members above.
 };
 
 Security::Security(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -176,7 +176,7 @@ std::string Security::ClaimFor(absl::string_view resource, security::Role audien
   if (!tls() || tenant.empty()) return "";
   absl::StatusOr<std::string> claim = parts_->signer.For(tenant, audience);
   if (claim.ok()) return *std::move(claim);
-  // The call goes without, and is refused by who wants one.
+  // The call is sent without a claim; a service that requires one refuses it.
   parts_->options.tell(std::string(claim.status().message()));
   return "";
 }

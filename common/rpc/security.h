@@ -32,7 +32,7 @@ namespace galen::rpc {
 class TenantGuard;
 
 struct SecurityOptions {
-  // What this program is; its certificate must say the same.
+  // The program's role, which its certificate must name too.
   security::Role role = security::Role::kOperator;
   // The directory of the certificates (security::FilesIn()), or the three files; or none: then
   // there is no TLS.
@@ -40,16 +40,16 @@ struct SecurityOptions {
   security::CredentialFiles files;
   // File for who did what; "" none.
   std::string audit_log;
-  // How often the files are looked at.
+  // Interval at which the files are checked for changes.
   absl::Duration poll = absl::Seconds(1);
-  // After how long a server asks its clients to connect anew, which shows whether their
-  // certificates are still good.
+  // A server asks clients to reconnect after this time, which shows whether their certificates are
+  // still valid.
   absl::Duration max_connection_age = absl::Hours(1);
-  // Told of certificates that are taken up or refused; by default the log is.
+  // Called when certificates are loaded or refused; by default it writes to the log.
   std::function<void(const std::string& news)> tell;
 };
 
-// Whom a channel must find at the other end.
+// The required identity at the other end of a channel.
 struct Peer {
   security::Role role;
   // The instance that its identity must have; "" no matter which.
@@ -79,7 +79,7 @@ class Security {
   absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> ForChannel(const std::string& target,
                                                                        const Peer& peer) const;
 
-  // What such a channel is to ask for as the server's name; "" without certificates.
+  // The server name that such a channel asks for; "" without certificates.
   std::string ServerNameOf(const Peer& peer) const;
 
   // The claim to send under security::kClaimKey with a call about `resource` ("tenants/t/..."), to
@@ -90,10 +90,10 @@ class Security {
   // For the services of this program that act for tenants; null without certificates.
   TenantGuard* guard() const;
 
-  // Where who did what is written down besides calls; null without one.
+  // The audit log of actions other than calls; null without one.
   security::AuditLog* audit() const;
 
-  // For who signs approvals, and who believes them; null without certificates.
+  // For programs that sign or verify approvals; null without certificates.
   const security::WarrantSigner* warrant_signer() const;
   const security::WarrantVerifier* warrant_verifier() const;
 

@@ -62,7 +62,7 @@ absl::StatusOr<std::unique_ptr<grpc::Server>> StartServer(
   grpc::ServerBuilder builder;
   builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
   builder.SetMaxSendMessageSize(kMaxMessageBytes);
-  // As of a channel. What a client compressed is read all the same.
+  // As for channels. Compressed messages of clients are read all the same.
   builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_COMPRESSION, 0);
   // Two servers on one port would share its calls at random.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);

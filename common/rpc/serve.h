@@ -24,9 +24,9 @@ inline constexpr int kMaxMessageBytes = 64 << 20;
 struct ServeOptions {
   // "127.0.0.1:0" chooses a free port.
   std::string address;
-  // Who may connect and call; must outlive the server. Null: anyone, on loopback alone.
+  // Decides who may connect and call; must outlive the server. Null: anyone, on loopback alone.
   const Security* security = nullptr;
-  // Where health alone is told to anyone, without TLS (health_port.h); "": nowhere.
+  // Address that serves health alone to anyone, without TLS (health_port.h); "": none.
   std::string health_address = "";
   // How long calls in flight may take after SIGTERM.
   absl::Duration drain_grace = absl::Seconds(20);
@@ -34,8 +34,8 @@ struct ServeOptions {
   std::function<void(int port)> on_listening = nullptr;
   // Called when draining begins: the place to end streams that would otherwise last.
   std::function<void()> on_drain = nullptr;
-  // Called on SIGHUP; without it that signal does what it does to any program. Whoever sets it
-  // calls BlockHangup() in main().
+  // Called on SIGHUP; unset, SIGHUP has its default action. A program that sets it calls
+  // BlockHangup() in main().
   std::function<void()> on_hangup = nullptr;
 };
 

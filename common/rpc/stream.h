@@ -81,7 +81,7 @@ class ServerStream final : public grpc::ServerWriteReactor<Message>,
     return alive_;
   }
 
-  // Messages that wait. After there were any, OnReady()'s function is called once there are none.
+  // Waiting messages. When the queue becomes empty again, OnReady()'s function is called.
   std::size_t queued() {
     MutexLock lock(mu_);
     return queue_.size();
@@ -159,7 +159,7 @@ class ServerStream final : public grpc::ServerWriteReactor<Message>,
   std::shared_ptr<ServerStream> self_ ABSL_GUARDED_BY(mu_);
 };
 
-// What a streaming handler writes to.
+// The end of a stream that a handler writes to.
 template <typename Message>
 class StreamWriter {
  public:

@@ -15,8 +15,8 @@
 namespace galen::rpc {
 namespace {
 
-// What the other side showed when the connection was made, PEM, its own certificate first. The
-// chain leaves that out in a server.
+// The certificates that the peer showed when it connected, PEM, its own first. In a server gRPC's
+// chain lacks that one.
 std::string CertificatesOf(const grpc::AuthContext& connection) {
   std::string pem;
   for (const char* property :

@@ -19,20 +19,20 @@ class TenantGuard {
  public:
   TenantGuard(const Clock& clock, security::Role audience) : verifier_(clock, audience) {}
 
-  // Whom to trust from now on.
+  // Replaces the trusted authority and trust domain.
   absl::Status Use(const security::Credentials& credentials) { return verifier_.Use(credentials); }
 
-  // `resource` is "tenants/t" or a name below it. PERMISSION_DENIED unless the call carries one
-  // claim, which is to be believed and is of that tenant. An operator may also make calls that name
-  // no resource, and then needs none.
+  // `resource` is "tenants/t" or a name below it. PERMISSION_DENIED unless the call carries exactly
+  // one claim, valid and of that tenant. An operator may also make calls that name no resource, and
+  // then needs no claim.
   absl::Status Check(const grpc::CallbackServerContext& context, absl::string_view resource);
 
  private:
   security::ClaimVerifier verifier_;
 };
 
-// The same where tenants are checked, and OK where they are not: `guard` is null in a mesh of one
-// process, and on loopback without TLS.
+// The same if tenants are checked, and OK if not: `guard` is null in a mesh of one process, and on
+// loopback without TLS.
 inline absl::Status CheckTenant(TenantGuard* guard, const grpc::CallbackServerContext& context,
                                 absl::string_view resource) {
   return guard == nullptr ? absl::OkStatus() : guard->Check(context, resource);

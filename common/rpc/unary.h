@@ -15,10 +15,10 @@
 
 namespace galen::rpc {
 
-// What a handler may know of the call it serves.
+// The parts of a call that its handler may use.
 struct Call {
   absl::Time deadline;  // InfiniteFuture when the caller set none
-  // Of a streaming call: cancelled when the client is gone. May outlive the call.
+  // Set for a streaming call, cancelled when the client is gone. May outlive the call.
   std::shared_ptr<const Cancellation> cancelled = nullptr;
 };
 

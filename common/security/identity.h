@@ -9,9 +9,9 @@
 
 namespace galen::security {
 
-// Who a program is: the one URI in its certificate's subject alternative names, in the form of a
-// SPIFFE ID, `spiffe://DOMAIN/galen/ROLE` or `spiffe://DOMAIN/galen/ROLE/INSTANCE`. The instance
-// tells members of a role apart (the host of a node executor, the name of an operator).
+// The identity of a program: the one URI in its certificate's subject alternative names, in the
+// form of a SPIFFE ID, `spiffe://DOMAIN/galen/ROLE` or `spiffe://DOMAIN/galen/ROLE/INSTANCE`. The
+// instance distinguishes members of a role (the host of a node executor, the name of an operator).
 struct Identity {
   // Views into the URI that was parsed.
   absl::string_view domain;
@@ -22,7 +22,7 @@ struct Identity {
 // Longest URI that is an identity, as SPIFFE-ID.md section 2.3 sets it.
 inline constexpr std::size_t kMaxIdentityBytes = 2048;
 
-// Reads such a URI; nothing when it is none. Allocates nothing: it is asked of every call.
+// Parses such a URI; nothing when it is invalid. Allocates nothing, since every call needs it.
 std::optional<Identity> ParseIdentity(absl::string_view uri);
 
 // The URI of a role. `domain` and `instance` must satisfy IsDomain() and IsInstance() (or "").

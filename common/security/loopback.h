@@ -7,7 +7,8 @@ namespace galen::security {
 
 // Whether a gRPC address or target can only be this machine: 127.0.0.0/8, ::1 (also in brackets),
 // the name localhost, each with or without a port, and Unix sockets. Decided by its text: another
-// name is not looked up, since what it means may change. Of a target that is a list, every one.
+// name is not resolved, since its address may change. In a list of targets every one must be
+// loopback.
 bool IsLoopback(absl::string_view address);
 
 }  // namespace galen::security

@@ -5,20 +5,20 @@
 #include "absl/types/span.h"
 #include "common/security/role.h"
 
-// Who may call what. The policy is a table of one line a method, compiled in (policy_table.cc)
-// instead of a file beside the program: what a service may be asked changes with its code and not
-// with a site, a role or a field that does not exist does not compile, nothing can be missing or
-// exchanged while the program runs, and a knowledge directory, which a site overlays, can widen
-// nobody's reach. A method without a line may be called by nobody;
-// tests/unit/common/security/policy_test.cc holds the table against the protos.
+// The callers of each method. The policy is a table of one line a method, compiled in
+// (policy_table.cc) instead of a file beside the program: the methods of a service change with its
+// code and not with a site, a role or a field that does not exist does not compile, nothing can be
+// missing or replaced while the program runs, and a knowledge directory, which a site overlays,
+// cannot extend anyone's permissions. Nobody may call a method without a line;
+// tests/unit/common/security/policy_test.cc compares the table with the protos.
 namespace galen::security {
 
 struct MethodRule {
   absl::string_view method;  // "/galen.v1.DiagnosisService/GetDiagnosis"
   Roles callers;
-  // The field of the request that names what belongs to a tenant, "tenants/t/...": the call must
-  // carry a claim of that tenant. "": the method knows no tenants, and a call with a claim is
-  // refused.
+  // The field of the request with the name of a tenant's resource, "tenants/t/...": the call must
+  // carry a claim of that tenant. "": the method does not act for tenants, and a call with a claim
+  // is refused.
   absl::string_view tenant_field = "";
 };
 
@@ -31,7 +31,7 @@ const MethodRule* FindRule(absl::string_view method);
 // The decision alone. False for a method without a line.
 bool Allowed(Role caller, absl::string_view method);
 
-// Whose signature on a tenant's claim `audience` believes; none where claims are not taken.
+// The roles whose signature on a tenant's claim `audience` accepts; none if it takes no claims.
 Roles ClaimIssuers(Role audience);
 
 }  // namespace galen::security

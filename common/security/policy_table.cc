@@ -3,9 +3,9 @@
 namespace galen::security {
 namespace {
 
-// Entries of the mesh: who speaks for tenants, or watches over their machines.
+// Entry points of the mesh: programs that act for tenants, or watch their machines.
 constexpr Roles kEntries = {Role::kGateway, Role::kOperator, Role::kWatch};
-// Those behind which a person stands.
+// Programs that act for a person.
 constexpr Roles kPeople = {Role::kGateway, Role::kOperator};
 constexpr Roles kOrchestrator = {Role::kOrchestrator};
 constexpr Roles kExecution = {Role::kExecution};
@@ -34,20 +34,19 @@ constexpr MethodRule kTable[] = {
     {"/galen.reflection.v1.ReflectionService/Investigate", kOrchestrator},
     {"/galen.conclusion.v1.ConclusionService/Conclude", kOrchestrator},
 
-    // An operator runs checks by hand: of no diagnosis, and then without a claim. The gateway does
-    // it for a tenant (galen.v1.CheckService).
+    // An operator may run checks by hand, without a diagnosis and then without a claim. The gateway
+    // does it for a tenant (galen.v1.CheckService).
     {"/galen.execution.v1.ExecutionService/ResolveNodes",
      {Role::kOrchestrator, Role::kOperator, Role::kGateway},
      "diagnosis"},
     {"/galen.execution.v1.ExecutionService/RunChecks",
      {Role::kOrchestrator, Role::kOperator, Role::kGateway},
      "diagnosis"},
-    // Looks alone; for who is to approve a repair.
+    // Reads only; for people who approve repairs.
     {"/galen.execution.v1.ExecutionService/DryRunRepair", kPeople, "diagnosis"},
     {"/galen.watch.v1.WatchService/ReportHealth", kPeople},
 
-    // What is told of a tenant's job comes with its claim; runs that are over are the provider's
-    // own records.
+    // Reports about a tenant's job carry its claim; finished runs are the provider's own records.
     {"/galen.advisor.v1.AdvisorService/RegisterJob", kEntries, "parent"},
     {"/galen.advisor.v1.AdvisorService/ReportProgress", kEntries, "job"},
     {"/galen.advisor.v1.AdvisorService/ReportTest", kEntries, "job"},
@@ -67,7 +66,8 @@ constexpr MethodRule kTable[] = {
     {"/galen.node.v1.NodeService/RunChecks", kExecution},
     {"/galen.node.v1.NodeService/Watch", kExecution},
     {"/galen.node.v1.NodeService/Describe", kExecution},
-    // (Whoever brings it: the executor believes the warrant of the person who approved it.)
+    // (The bearer does not matter: the executor verifies the warrant of the person who approved
+    // it.)
     {"/galen.node.v1.NodeService/Repair", kExecution},
 
     {"/grpc.health.v1.Health/Check", Roles::All()},

@@ -10,8 +10,8 @@
 
 namespace galen::security {
 
-// What a program is in the mesh. Programs that are yet to come have theirs already, so that
-// certificates need not be made anew for them. The number is not stored anywhere.
+// A program's role in the mesh. Planned programs have a role already, so that existing certificates
+// remain valid for them. The number is not stored anywhere.
 enum class Role : std::uint8_t {
   kGateway,
   kOrchestrator,

@@ -16,8 +16,8 @@ namespace galen::service {
 // serving ended with. The exit code of the program.
 int Run(absl::string_view name, absl::FunctionRef<absl::Status()> serve);
 
-// Serves what is in `registry`, and what every program has, where --metrics says; null when it is
-// empty. What the registry asks must outlive the server: make it last. The errors of
+// Serves the metrics of `registry`, and those of every program, at the address of --metrics; null
+// when it is empty. The registry's sources must outlive the server: make it last. The errors of
 // metrics::Server::Start().
 absl::StatusOr<std::unique_ptr<metrics::Server>> ServeMetrics(metrics::Registry& registry);
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 
-// What one question may add: more is a count that nobody believes.
+// The largest count that one question may add. An endpoint that reports more is not trusted.
 std::int64_t Bounded(std::int64_t count) {
   return std::clamp<std::int64_t>(count, 0, std::int64_t{1} << 50);
 }

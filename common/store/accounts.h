@@ -12,9 +12,9 @@ namespace galen::store {
 // Adds counts that are not negative. A sum stops at the largest number.
 void AddSpent(const v1::Spent& more, v1::Spent& spent);
 
-// What the events took of language models, by day ("2026-02-14", UTC): what EventLog::SpentOn()
-// adds up. Counts that no endpoint takes are not believed: below 0 they are 0, and what one
-// question adds is bounded.
+// The language model use that the events record, by day ("2026-02-14", UTC). EventLog::SpentOn()
+// adds these up. Endpoints' counts are not trusted: a negative one counts as 0, and the amount that
+// one question adds is bounded.
 std::map<std::string, v1::Spent> SpentByDay(absl::Span<const v1::DiagnosisEvent> events);
 
 }  // namespace galen::store

@@ -94,7 +94,7 @@ absl::Status SqliteAnswerCache::Prepare() {
     return absl::DataLossError(absl::StrCat(
         file_, ": an SQLite file that holds no answers: name another file; nothing was changed"));
   }
-  // What is kept may be lost, so nobody waits for the disk.
+  // Cached answers may be lost, so writes do not wait for the disk.
   for (const std::string& sql :
        {absl::StrCat("PRAGMA application_id = ", kCacheApplicationId),
         std::string("PRAGMA journal_mode = WAL"), std::string("PRAGMA synchronous = OFF"),

@@ -23,8 +23,8 @@ namespace galen::store {
 class Statement;
 class Store;
 
-// Answers by the digest of all that they depend on. To lose one costs a question that is asked
-// again, so nothing here is an error that anybody has to act on. Thread-safe.
+// Answers by the digest of all that they depend on. A lost answer costs one repeated question, so
+// the cache reports no errors. Thread-safe.
 class AnswerCache {
  public:
   virtual ~AnswerCache() = default;
@@ -73,11 +73,11 @@ class SqliteAnswerCache final : public AnswerCache {
   std::unique_ptr<Statement> drop_;
 };
 
-// In a store that many processes share: a Redis that is away is asked again after a while, and
-// until then there is no answer, so that it delays nothing for long.
+// In a store that many processes share. An unreachable Redis is asked again only after a pause, and
+// until then there are no answers, so that it delays nothing for long.
 class SharedAnswerCache final : public AnswerCache {
  public:
-  // Answers are kept for `ttl`; a store that is away is left alone for `pause`.
+  // Answers are kept for `ttl`; an unreachable store is not asked for `pause`.
   SharedAnswerCache(std::unique_ptr<Store> store, absl::Duration ttl, absl::Duration pause);
   ~SharedAnswerCache() override;
 
@@ -94,7 +94,8 @@ class SharedAnswerCache final : public AnswerCache {
   std::atomic<std::int64_t> away_until_{0};  // microseconds since 1970
 };
 
-// Where answers are kept: a Redis URL (docs/store.md), for a month; else a file, the newest `most`.
+// `where` is a Redis URL (docs/store.md), which keeps answers for a month, or a file, which keeps
+// the newest `most`.
 absl::StatusOr<std::unique_ptr<AnswerCache>> OpenAnswerCache(const std::string& where,
                                                              std::size_t most);
 

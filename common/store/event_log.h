@@ -24,10 +24,10 @@ struct Lease {
   absl::Time expires;
 };
 
-// Append-only event logs, one a diagnosis, and the leases to write them. What Append() acknowledged
+// Append-only event logs, one a diagnosis, and the leases to write them. An acknowledged Append()
 // survives a crash of the process and of the machine. Thread-safe; calls may touch a disk.
-// Errors of every method: UNAVAILABLE the store cannot be reached or written (try again);
-// DATA_LOSS what is stored cannot be read (says which file and what to do).
+// Errors of every method: UNAVAILABLE the store cannot be reached or written (try again); DATA_LOSS
+// stored data cannot be read (the message names the file and the remedy).
 class EventLog {
  public:
   virtual ~EventLog() = default;
@@ -42,9 +42,9 @@ class EventLog {
   virtual absl::StatusOr<std::int64_t> Append(const Lease& lease, std::int64_t expected_last,
                                               absl::Span<const v1::DiagnosisEvent> events) = 0;
 
-  // The same without a thread that waits for the disk, where the store can. Returns the result when
-  // it is known at once; otherwise `done` gets it, on a thread of the store, which it must not hold
-  // up. `events` must live until then.
+  // The same without a thread that waits for the disk, if the store supports it. Returns the result
+  // when it is known at once; otherwise `done` gets it, on a thread of the store, which it must not
+  // hold up. `events` must live until then.
   using OnAppended = absl::AnyInvocable<void(absl::StatusOr<std::int64_t>) &&>;
   virtual std::optional<absl::StatusOr<std::int64_t>> AppendLater(
       const Lease& lease, std::int64_t expected_last, absl::Span<const v1::DiagnosisEvent> events,
@@ -69,9 +69,9 @@ class EventLog {
   // Names of the logs whose diagnosis is not over and whose lease is free or has expired at `now`.
   virtual absl::StatusOr<std::vector<std::string>> ListOrphans(absl::Time now) = 0;
 
-  // Marks a diagnosis as over for ListOrphans, until something is appended to it. Changes nothing
-  // where its log has gone on behind `last_sequence`: a call that comes late must not hide a
-  // diagnosis that was taken up again.
+  // Marks a diagnosis as over for ListOrphans, until something is appended to it. Does nothing if
+  // its log has events after `last_sequence`: a late call must not hide a diagnosis that was
+  // resumed.
   virtual absl::Status SetOver(absl::string_view name, std::int64_t last_sequence) = 0;
 
   // Takes or renews the lease. FAILED_PRECONDITION when another owner holds it at `now`.
@@ -79,9 +79,9 @@ class EventLog {
                                              absl::Time now, absl::Duration ttl) = 0;
   virtual absl::Status ReleaseLease(const Lease& lease) = 0;
 
-  // What models took, by the `reasoned` of all events appended to logs of `parent`
-  // ("tenants/{tenant}") whose event_time lies on that day ("2026-02-14", UTC). Never less than
-  // what Append() acknowledged.
+  // The model use that `reasoned` records in all events appended to logs of `parent`
+  // ("tenants/{tenant}") with an event_time on that day ("2026-02-14", UTC). Never less than the
+  // acknowledged appends.
   virtual absl::StatusOr<v1::Spent> SpentOn(absl::string_view parent, absl::string_view day) = 0;
 };
 

@@ -17,20 +17,20 @@ struct JournalEntry {
   std::string record;
 };
 
-// Records in the order in which they were appended, by many writers, until they are trimmed.
-// Survives what the event log of the same store survives. Thread-safe; calls may touch a disk or a
-// network. Errors of every method: UNAVAILABLE the store cannot be reached (try again); DATA_LOSS.
+// Records in the order in which they were appended, by many writers, until they are trimmed. As
+// durable as the event log of the same store. Thread-safe; calls may touch a disk or a network.
+// Errors of every method: UNAVAILABLE the store cannot be reached (try again); DATA_LOSS.
 class Journal {
  public:
   virtual ~Journal() = default;
 
-  // Appends all or none, one after the other, and gives the position of the last. Positions begin
-  // with 1, grow by one and are never used again. A call that ended UNAVAILABLE may have been
-  // carried out: made again, the records stand there twice. INVALID_ARGUMENT no record, or one of
+  // Appends all or none, in order, and returns the position of the last. Positions begin with 1,
+  // grow by one and are never reused. A call that failed with UNAVAILABLE may have been carried
+  // out; a retry then stores the records twice. INVALID_ARGUMENT without a record, or with one of
   // more than kMaxRecordBytes.
   virtual absl::StatusOr<std::int64_t> Append(absl::string_view journal,
                                               absl::Span<const std::string> records) = 0;
-  // Entries after `after`, oldest first, at most `limit`. None: there are none (yet).
+  // Entries after `after`, oldest first, at most `limit`. Empty without any.
   virtual absl::StatusOr<std::vector<JournalEntry>> Read(absl::string_view journal,
                                                          std::int64_t after, int limit) = 0;
   // Forgets the entries up to `position`.

@@ -11,17 +11,17 @@
 namespace galen::store {
 
 // Values that can be made again: compiled knowledge, answers of language models. May forget a value
-// before its time (a crash, a full memory); never gives one that is too old. `space` keeps the
-// users apart. Thread-safe. Errors of every method: UNAVAILABLE; DATA_LOSS.
+// before its time (a crash, a full memory); never gives one that is too old. `space` separates
+// the users. Thread-safe. Errors of every method: UNAVAILABLE; DATA_LOSS.
 class KeyValue {
  public:
   virtual ~KeyValue() = default;
 
-  // Keeps `value` until `now + ttl`, in place of what was there. INVALID_ARGUMENT when `ttl` is not
-  // positive or the value has more than kMaxValueBytes.
+  // Keeps `value` until `now + ttl`, and replaces an earlier value. INVALID_ARGUMENT when `ttl` is
+  // not positive or the value has more than kMaxValueBytes.
   virtual absl::Status Put(absl::string_view space, absl::string_view key, absl::string_view value,
                            absl::Time now, absl::Duration ttl) = 0;
-  // Nothing when there is none or its time is over.
+  // Nothing when the value does not exist or has expired.
   virtual absl::StatusOr<std::optional<std::string>> Get(absl::string_view space,
                                                          absl::string_view key, absl::Time now) = 0;
   virtual absl::Status Remove(absl::string_view space, absl::string_view key) = 0;

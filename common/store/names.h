@@ -12,7 +12,7 @@ namespace galen::store {
 // "tenants/t" of "tenants/t/diagnoses/d"; "" when the name has another form.
 absl::string_view ParentOf(absl::string_view name);
 
-// What every event log says, in the same words.
+// Errors that all event logs word alike.
 absl::Status BadNameError(absl::string_view name);
 absl::Status NoSuchLogError(absl::string_view name);
 absl::Status TakenError(absl::string_view name);

@@ -17,18 +17,18 @@ struct NodeEntry {
   absl::Time expires;
 };
 
-// The node executors that are there: each announces itself again before its time is over.
-// Thread-safe. Errors of every method: UNAVAILABLE; DATA_LOSS.
+// The known node executors: each announces itself again before its entry expires. Thread-safe.
+// Errors of every method: UNAVAILABLE; DATA_LOSS.
 class NodeTable {
  public:
   virtual ~NodeTable() = default;
 
-  // All of `entries` in one go, each in place of what that node announced before.
+  // Stores all of `entries` at once; each replaces that node's earlier one.
   virtual absl::Status Announce(const std::vector<NodeEntry>& entries) = 0;
   virtual absl::Status Withdraw(absl::string_view name) = 0;
-  // Those whose time is not over at `now`, by name.
+  // Entries that have not expired at `now`, by name.
   virtual absl::StatusOr<std::vector<NodeEntry>> List(absl::Time now) = 0;
-  // Forgets those whose time is over at `now`, and says how many there were.
+  // Removes entries that have expired at `now`, and returns their number.
   virtual absl::StatusOr<std::int64_t> Sweep(absl::Time now) = 0;
 };
 

@@ -130,7 +130,7 @@ class SqliteRecords final : public Records {
   SqliteTables& tables_;
 };
 
-// KEYS values order; ARGV key value seen -> ok or other. A value stands behind its version.
+// KEYS values order; ARGV key value seen -> ok or other. A value is stored after its version.
 const redis::Script& PutScript() {
   static const auto* const script = new redis::Script(R"lua(
     local had = redis.call('HGET', KEYS[1], ARGV[1])

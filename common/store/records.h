@@ -20,24 +20,25 @@ struct Record {
   std::int64_t version = 0;  // grows by one with each change, from 1
 };
 
-// Values that are kept until they are removed, and that change only from what their writer saw: so
-// several processes may decide something together, and exactly one wins. `space` keeps the users
-// apart. Survives what the event log of the same store survives. Thread-safe; calls may touch a
-// disk or a network. Errors of every method: UNAVAILABLE the store cannot be reached (try again: it
-// may have been done); DATA_LOSS; INVALID_ARGUMENT a key of more than kMaxRecordKey bytes or none,
-// a value of more than kMaxRecordValue.
+// Values that are kept until they are removed, with compare-and-swap: several processes may try a
+// change, and exactly one wins. `space` separates the users. As durable as the event log of the
+// same store. Thread-safe; calls may touch a disk or a network. Errors of every method: UNAVAILABLE
+// the store cannot be reached (try again: the change may have been made); DATA_LOSS;
+// INVALID_ARGUMENT a key of more than kMaxRecordKey bytes or none, a value of more than
+// kMaxRecordValue.
 class Records {
  public:
   virtual ~Records() = default;
 
   virtual absl::StatusOr<std::optional<Record>> Get(absl::string_view space,
                                                     absl::string_view key) = 0;
-  // Puts `value` in place of the one of version `seen` (0: there must be none) and gives its
-  // version. ABORTED when another one stands there. To put the same value in the same place once
-  // more succeeds, so who must win alone puts its own name in.
+  // Replaces version `seen` (0: the key must not exist) with `value` and returns the new version.
+  // ABORTED when the stored version is another one. Putting the same value in the same place again
+  // succeeds, so a caller that must win alone includes its own name in the value.
   virtual absl::StatusOr<std::int64_t> Put(absl::string_view space, absl::string_view key,
                                            absl::string_view value, std::int64_t seen) = 0;
-  // Takes out the one of version `seen`; none at all is as good. ABORTED when another stands there.
+  // Removes version `seen`; OK also when the key does not exist. ABORTED when the stored version is
+  // another one.
   virtual absl::Status Remove(absl::string_view space, absl::string_view key,
                               std::int64_t seen) = 0;
   // Those whose key is greater than `after` ("" for all), by key, at most `limit`.

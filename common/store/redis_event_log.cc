@@ -62,8 +62,8 @@ absl::StatusOr<RedisEventLog::Made> RedisEventLog::Make(const v1::DiagnosisEvent
   v1::DiagnosisEvent created = event;
   created.mutable_created()->set_name(name);
   GALEN_ASSIGN_OR_RETURN(std::string bytes, Serialize(created, 1));
-  // Into the listings first: a name there without a log is passed over; a log that no listing
-  // names would never be found.
+  // Into the listings first: readers skip a listed name without a log, but a log without a listing
+  // would never be found.
   GALEN_RETURN_IF_ERROR(
       AskScript(
           client_,
@@ -94,8 +94,8 @@ absl::StatusOr<std::string> RedisEventLog::Create(const v1::DiagnosisEvent& even
     if (made == Made::kTaken) return TakenError(name);
     return name;
   }
-  // The request lies on another node than the diagnosis, so this takes steps, and a crash between
-  // any two of them leaves what the next attempt goes on from.
+  // The request is on another node than the diagnosis, so this takes several steps; after a crash
+  // between two of them the next attempt continues.
   const std::string request = keys_.Request(parent, request_id);
   for (int turn = 0; turn < 3; ++turn) {
     GALEN_ASSIGN_OR_RETURN(
@@ -125,8 +125,8 @@ absl::StatusOr<std::int64_t> RedisEventLog::Append(const Lease& lease, std::int6
   const int bucket = RedisKeys::BucketOf(name);
   std::vector<std::string> keys = {keys_.Head(name), keys_.Log(name), keys_.Open(bucket)};
   for (const auto& [day, spent] : SpentByDay(events)) {
-    // Ahead of the account, which lies on another node: a note of an account that does not come to
-    // be does no harm, an account that no note names would not be found.
+    // Before the account, which is on another node: a reference without an account does no harm, an
+    // account without a reference would not be found.
     const std::string accounts = keys_.Accounts(ParentOf(name), day);
     GALEN_RETURN_IF_ERROR(
         client_.Run(redis::Write(accounts, {"HSET", accounts, absl::StrCat(bucket), "1"}))
@@ -215,7 +215,7 @@ absl::StatusOr<EventLog::Page> RedisEventLog::List(absl::string_view parent, int
   std::int64_t before = INT64_MAX;
   const std::string key = keys_.Listing(parent);
   if (!page_token.empty()) {
-    // The last name of the page before: its place among all tenants' diagnoses would tell how many
+    // The last name of the page before: its rank among all tenants' diagnoses would reveal how many
     // the others have.
     const std::string name(page_token);
     GALEN_ASSIGN_OR_RETURN(const redis::Reply place,
@@ -226,7 +226,7 @@ absl::StatusOr<EventLog::Page> RedisEventLog::List(absl::string_view parent, int
   const std::size_t wanted = static_cast<std::size_t>(page_size);
   Page page;
   for (;;) {
-    // One more tells whether there is another page.
+    // One more shows whether there is another page.
     GALEN_ASSIGN_OR_RETURN(
         const redis::Reply reply,
         client_.Run(redis::Read(key, {"ZREVRANGEBYSCORE", key, absl::StrCat("(", before), "-inf",

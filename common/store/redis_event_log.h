@@ -16,10 +16,10 @@
 
 namespace galen::store {
 
-// Event logs as Redis streams, for any number of processes on any number of machines. What is
-// acknowledged survives what docs/store.md says of Redis's settings. Each change is one script, so
-// it happens wholly or not at all; a change whose answer got lost is repeated, and recognised by
-// Redis. Thread-safe: calls of many threads share connections and go out together.
+// Event logs as Redis streams, for any number of processes on any number of machines. How safe an
+// acknowledged write is depends on Redis's settings (docs/store.md). Each change is one script, so
+// it happens wholly or not at all; a change whose reply got lost is repeated, and Redis recognises
+// the repetition. Thread-safe: calls of many threads share connections and go out together.
 class RedisEventLog final : public EventLog {
  public:
   // `client` must outlive the log.

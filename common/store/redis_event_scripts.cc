@@ -2,8 +2,8 @@
 
 namespace galen::store {
 
-// A repetition writes a field anew as it is: WAIT counts the replicas that have the last write of
-// this connection, which the first attempt's was not.
+// A repetition writes a field again unchanged: WAIT counts the replicas that have the last write of
+// this connection, and the first attempt may have used another one.
 const redis::Script& CreateScript() {
   static const auto* const script = new redis::Script(R"lua(
     local made = redis.call('HMGET', KEYS[1], 'create', 'request')
@@ -24,8 +24,7 @@ const redis::Script& CreateScript() {
 }
 
 // The first event of an append carries its id, so that a repetition is recognised however late it
-// comes. What is appended to is not over. An account that would pass
-// the largest number stops there.
+// comes. An append reopens a diagnosis that was over. An account stops at the largest number.
 const redis::Script& AppendScript() {
   static const auto* const script = new redis::Script(R"lua(
     local head = redis.call('HMGET', KEYS[1], 'last', 'owner', 'token', 'over', 'expires')

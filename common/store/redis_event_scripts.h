@@ -5,9 +5,9 @@
 
 namespace galen::store {
 
-// What happens to a diagnosis in Redis, each wholly or not at all. Every script answers with an
-// array of texts whose first says what became of it, and may be repeated when its answer got lost.
-// Numbers go up to 2^53, as Lua counts in doubles: sequences, and microseconds since 1970.
+// The scripts that change a diagnosis in Redis, each wholly or not at all. Every script returns an
+// array of texts whose first is the outcome, and may be repeated when its reply got lost. Numbers
+// go up to 2^53, as Lua counts in doubles: sequences, and microseconds since 1970.
 
 // KEYS head log open; ARGV name, request id, id of this creation, event.
 // -> made | same (this request made it before) | taken

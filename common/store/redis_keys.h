@@ -11,8 +11,8 @@ namespace galen::store {
 // docs/decisions/009-diagnoses-share-hash-tags.md.
 constexpr int kRedisBuckets = 256;
 
-// The names of all keys, below one prefix. What stands in { } decides the node of a cluster; a
-// script touches keys of one tag only.
+// The names of all keys, below one prefix. The part in { } decides the node of a cluster; a script
+// touches keys of one tag only.
 class RedisKeys {
  public:
   explicit RedisKeys(std::string prefix) : prefix_(std::move(prefix)) {}
@@ -22,8 +22,8 @@ class RedisKeys {
   std::string Head(absl::string_view diagnosis) const;  // hash: lease, last event, state
   std::string Log(absl::string_view diagnosis) const;   // stream: the events
   std::string Open(int bucket) const;                   // sorted set: what is not over, by lease
-  // Hashes: in which buckets a tenant's logs tell of models on a day ("2026-02-14"), and what these
-  // took in one of them.
+  // Hashes: the buckets in which a tenant's logs record model use on a day ("2026-02-14"), and the
+  // use in one of them.
   std::string Accounts(absl::string_view parent, absl::string_view day) const;
   std::string Account(int bucket, absl::string_view parent, absl::string_view day) const;
   std::string Listing(absl::string_view parent) const;  // sorted set: names by order of creation

@@ -25,7 +25,7 @@ std::unique_ptr<NodeTable> MakeRedisNodeTable(redis::Client& client);
 std::unique_ptr<Journal> MakeRedisJournal(redis::Client& client);
 std::unique_ptr<Records> MakeRedisRecords(redis::Client& client);
 
-// What a script of ours answered: an array of one or more texts.
+// The reply of one of our scripts: an array of one or more texts.
 absl::StatusOr<std::vector<std::string>> AskScript(redis::Client& client, redis::Command command);
 
 }  // namespace galen::store

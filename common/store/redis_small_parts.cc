@@ -21,7 +21,7 @@ class RedisKeyValue final : public KeyValue {
  public:
   explicit RedisKeyValue(redis::Client& client) : client_(client), keys_(client.config().prefix) {}
 
-  // The time stands before the value: Redis forgets by its own clock, readers go by theirs.
+  // The expiry is stored before the value: Redis expires keys by its own clock, readers use theirs.
   absl::Status Put(absl::string_view space, absl::string_view key, absl::string_view value,
                    absl::Time now, absl::Duration ttl) override {
     if (ttl <= absl::ZeroDuration() || value.size() > kMaxValueBytes) {

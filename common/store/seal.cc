@@ -26,7 +26,7 @@ std::string PlaceOf(absl::string_view space, absl::string_view key, std::int64_t
   return absl::StrCat("record/", space.size(), "/", space, key.size(), "/", key, version);
 }
 
-// In a time that does not tell where they differ.
+// In a time that is independent of where they differ.
 bool Same(absl::string_view a, absl::string_view b) {
   if (a.size() != b.size()) return false;
   unsigned differ = 0;
@@ -46,7 +46,7 @@ class SealedRecords final : public Records {
     GALEN_ASSIGN_OR_RETURN(std::optional<Record> record, records_.Get(space, key));
     if (record && !Open(space, *record)) {
       return absl::DataLossError(absl::StrCat("record ", space, "/", CleanText(key, 200),
-                                              ": was not written by Galen, and is not believed"));
+                                              ": was not written by Galen, and is not trusted"));
     }
     return record;
   }
@@ -65,7 +65,7 @@ class SealedRecords final : public Records {
                                            int limit) override {
     std::vector<Record> good;
     std::string from(after);
-    // A page that holds less than was asked for is the last one: what is left out is made up for.
+    // Callers take a short page for the last one, so left-out records are replaced by later ones.
     while (static_cast<int>(good.size()) < limit) {
       GALEN_ASSIGN_OR_RETURN(std::vector<Record> page,
                              records_.List(space, from, limit - static_cast<int>(good.size())));
@@ -125,7 +125,7 @@ absl::StatusOr<std::optional<Seal>> OpenSeal(const std::string& path, bool share
   if (!shared || unsealed) return std::nullopt;
   return absl::FailedPreconditionError(
       "--store_seal: is required with a store that several programs write to, since API keys and "
-      "approvals stand there: give all of them the same file (openssl rand -hex 32 makes one; "
+      "approvals are in it: give all of them the same file (openssl rand -hex 32 makes one; "
       "docs/security.md), or --unsealed_store where whoever may write to the store may do all");
 }
 

@@ -14,8 +14,8 @@
 
 namespace galen::store {
 
-// Marks what Galen wrote, with a key that the store does not hold: whoever may write to the store
-// can then take records away, and put old ones back, but make none. Thread-safe.
+// Seals Galen's records with a key that the store does not hold: an attacker with write access to
+// the store can then remove records, and restore old ones, but not forge any. Thread-safe.
 class Seal {
  public:
   // The key is a file of 64 hexadecimal digits ("openssl rand -hex 32"). NOT_FOUND,
@@ -39,9 +39,9 @@ class Seal {
 absl::StatusOr<std::optional<Seal>> OpenSeal(const std::string& path, bool shared, bool unsealed);
 
 // Records whose values bear a seal of their space, key and version, so that none can be moved to
-// another place, or be put over a later one of the same key. One that does not verify is DATA_LOSS,
-// in a list it is left out, and `refused` is told of it each time that it is met. `records` and
-// `seal` must outlive it.
+// another place, or replace a later version of the same key. A record that does not verify is
+// DATA_LOSS; a list leaves it out. `refused` is called each time with the record and the reason.
+// `records` and `seal` must outlive it.
 std::unique_ptr<Records> SealRecords(Records& records, const Seal& seal,
                                      std::function<void(const std::string& what)> refused);
 

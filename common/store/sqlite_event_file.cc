@@ -16,8 +16,8 @@ namespace galen::store {
 namespace {
 
 constexpr int kApplicationId = 0x47414c4e;  // "GALN" in the file's header: whose file it is
-// What of the write-ahead log is made ready when the file is opened. It takes some milliseconds;
-// what the log needs beyond that it gets by growing, once.
+// The size to which the write-ahead log is filled when the file is opened, which takes some
+// milliseconds; beyond that it grows on demand.
 constexpr off_t kWalBytes = off_t{4} << 20;
 constexpr int kSchemaVersion = 2;  // 1: no fresh events beside those in their place
 
@@ -99,16 +99,15 @@ absl::Status MakeTables(const SqliteConnection& db, const std::string& file) {
 }
 
 // Writes zeros to where the write-ahead log will grow until it is written into the file for the
-// first time. To make an event durable in a part of a file that was written before takes the disk
-// half as long as where the file grows, since the file's length is not to be made durable as well.
-// SQLite takes zeros for what they are: no frame of its own.
+// first time. Making an event durable in a part of a file that was written before takes the disk
+// half as long as at its end, since the file's length does not change. SQLite does not take zeros
+// for a frame.
 absl::Status PrepareWal(const SqliteConnection& db, const std::string& file) {
   // Nobody else appends to it meanwhile.
   GALEN_RETURN_IF_ERROR(Execute(db, file, "BEGIN IMMEDIATE"));
   const std::string wal = file + "-wal";
   const int fd = open(wal.c_str(), O_WRONLY | O_CLOEXEC);
-  // It is only about speed: whatever stands in the way, as a disk that is full, is met again by the
-  // first event, which tells of it.
+  // For speed alone: the first event meets the same obstacle, such as a full disk, and reports it.
   if (fd >= 0) {
     const std::string zeros(std::size_t{64} << 10, '\0');
     off_t size = lseek(fd, 0, SEEK_END);
@@ -144,11 +143,12 @@ absl::StatusOr<SqliteConnection> OpenEventFile(const std::string& file) {
   GALEN_RETURN_IF_ERROR(MakeTables(db, file));
   GALEN_RETURN_IF_ERROR(Execute(db, file, "PRAGMA journal_mode = WAL"));
   GALEN_RETURN_IF_ERROR(Execute(db, file, "PRAGMA foreign_keys = ON"));
-  // Pages that are used again at once need not be overwritten with zeros first, as Debian has it.
+  // Pages that are reused at once need not be overwritten with zeros first, which is Debian's
+  // default.
   GALEN_RETURN_IF_ERROR(Execute(db, file, "PRAGMA secure_delete = OFF"));
-  // In pages of 4 KiB. What the log has of a page many times goes into the file once.
+  // In pages of 4 KiB. A page that is in the log many times is written to the file once.
   GALEN_RETURN_IF_ERROR(Execute(db, file, "PRAGMA wal_autocheckpoint = 4096"));
-  // Room in memory for what moves at a time (sqlite_fresh.h) with all that it touches.
+  // Memory for the rows that move together (sqlite_fresh.h), with all pages that they touch.
   GALEN_RETURN_IF_ERROR(Execute(db, file, "PRAGMA cache_size = -8192"));
   if (file != ":memory:") GALEN_RETURN_IF_ERROR(PrepareWal(db, file));
   return db;

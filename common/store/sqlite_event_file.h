@@ -18,9 +18,9 @@ using SqliteConnection = std::unique_ptr<sqlite3, CloseSqlite>;
 // A connection to `file`, which is made when there is none. UNAVAILABLE.
 absl::StatusOr<SqliteConnection> ConnectToSqlite(const std::string& file);
 
-// A connection to a file of event logs, whose tables are made when it is new, and brought up to
-// this format when it is older. UNAVAILABLE when it cannot be opened or written; DATA_LOSS when it
-// is damaged, is no store of galen, or was written by a newer galen: then it is not changed.
+// A connection to a file of event logs. Creates the tables of a new file and migrates an older
+// format. UNAVAILABLE when it cannot be opened or written; DATA_LOSS when it is damaged, is not a
+// store of galen, or was written by a newer galen: then it is not changed.
 absl::StatusOr<SqliteConnection> OpenEventFile(const std::string& file);
 
 }  // namespace galen::store

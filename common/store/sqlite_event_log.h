@@ -21,13 +21,13 @@
 namespace galen::store {
 
 // Event logs in one SQLite file (write-ahead log beside it), for one or a few processes of one
-// machine. Events are on the disk when Append() and Create() return; what threads append at the
-// same time waits for the disk together. Thread-safe; who reads does not wait for who writes.
+// machine. Events are on the disk when Append() and Create() return; simultaneous appends of
+// several threads wait for the disk together. Thread-safe; readers do not wait for writers.
 class SqliteEventLog final : public EventLog {
  public:
-  // Opens `file`, and creates it when there is none; ":memory:" lives as long as the object.
-  // UNAVAILABLE when it cannot be opened or written; DATA_LOSS when it is damaged, is no store of
-  // galen, or was written by a newer galen. A file that is not understood is never changed.
+  // Opens `file`, and creates it when it does not exist; ":memory:" lives as long as the object.
+  // UNAVAILABLE when it cannot be opened or written; DATA_LOSS when it is damaged, is not a store
+  // of galen, or was written by a newer galen. A file that is not understood is never changed.
   static absl::StatusOr<std::unique_ptr<SqliteEventLog>> Open(const std::string& file);
 
   absl::StatusOr<std::string> Create(const v1::DiagnosisEvent& event) override;

@@ -98,7 +98,7 @@ absl::StatusOr<std::vector<v1::DiagnosisEvent>> SqliteEventReader::ReadNow(
       if (!more) break;
       GALEN_RETURN_IF_ERROR(take(run.Text(1)));
     }
-    // Only the last page may be short of what is said to be there.
+    // Only the last page may have fewer events than announced.
     const std::int64_t due = std::min<std::int64_t>(last_in_place - after_sequence, limit);
     if (static_cast<std::int64_t>(events.size()) < due) return take("");
   }
@@ -117,7 +117,7 @@ absl::StatusOr<EventLog::Page> SqliteEventReader::List(absl::string_view parent,
   std::int64_t before = INT64_MAX;
   MutexLock lock(*mu_);
   if (!page_token.empty()) {
-    // The last name of the page before: its number would tell how many diagnoses others have.
+    // The last name of the page before: its number would reveal how many diagnoses others have.
     if (!parent.empty() && ParentOf(page_token) != parent) return BadPageTokenError(page_token);
     Statement::Run find(statements_->find);
     find.Bind(1, page_token);
@@ -128,7 +128,7 @@ absl::StatusOr<EventLog::Page> SqliteEventReader::List(absl::string_view parent,
   Statement::Run run(parent.empty() ? statements_->list_all : statements_->list);
   if (!parent.empty()) run.Bind(1, parent);
   run.Bind(2, before);
-  run.Bind(3, std::int64_t{page_size} + 1);  // one more tells whether there is another page
+  run.Bind(3, std::int64_t{page_size} + 1);  // one more shows whether there is another page
   EventLog::Page page;
   for (;;) {
     GALEN_ASSIGN_OR_RETURN(const bool more, run.Next());

@@ -17,7 +17,7 @@ struct sqlite3;
 
 namespace galen::store {
 
-// What SqliteEventLog reads, as EventLog says. Thread-safe.
+// The reads of SqliteEventLog, as EventLog documents them. Thread-safe.
 class SqliteEventReader {
  public:
   // `mu` is held while the connection is used. Both must outlive the object.

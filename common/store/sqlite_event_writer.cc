@@ -183,7 +183,7 @@ absl::Status SqliteEventWriter::AppendNow(const Lease& lease, std::int64_t expec
     GALEN_RETURN_IF_ERROR(run.Done());
   }
   if (row->over) GALEN_RETURN_IF_ERROR(MarkOver(*row, false));
-  // Last, as what was added cannot be taken back alone.
+  // Last, as added events cannot be removed separately.
   for (const v1::DiagnosisEvent& event : events) Add(row->id, ++sequence, event);
   return absl::OkStatus();
 }

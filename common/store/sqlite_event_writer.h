@@ -20,7 +20,7 @@ struct sqlite3;
 
 namespace galen::store {
 
-// What SqliteEventLog writes, as EventLog says. Thread-safe.
+// The writes of SqliteEventLog, as EventLog documents them. Thread-safe.
 class SqliteEventWriter {
  public:
   // `mu` is held while the connection is used. Both must outlive the object.
@@ -51,7 +51,7 @@ class SqliteEventWriter {
   };
 
   explicit SqliteEventWriter(sqlite3* db);
-  // What follows runs in a transaction of the group.
+  // These run in a transaction of the group.
   absl::StatusOr<Row*> Find(absl::string_view name);
   absl::Status MarkOver(Row& row, bool over);
   void Add(std::int64_t diagnosis, std::int64_t sequence, const v1::DiagnosisEvent& event);
@@ -62,7 +62,7 @@ class SqliteEventWriter {
   sqlite3* const db_;
   const std::unique_ptr<Statements> statements_;
   FreshWriter fresh_;
-  // By name, as the file has them: forgotten when another process wrote, or a transaction failed.
+  // Cache of the file's rows by name, cleared when another process wrote, or a transaction failed.
   absl::flat_hash_map<std::string, Row> rows_;
   GroupCommit group_;
   bool is_open_ = false;

@@ -18,7 +18,7 @@ using ::google::protobuf::io::CodedOutputStream;
 // Fresh events beyond this move. Some thousand at a time share the pages that they move to; moving
 // them takes about ten milliseconds, for which appends wait.
 constexpr std::size_t kMoveAt = std::size_t{1} << 20;
-// Diagnoses whose last event is remembered; more than that are asked for anew.
+// Limit of diagnoses whose last event is cached; for others it is read from the file again.
 constexpr std::size_t kMostRemembered = 100'000;
 
 constexpr char kMoved[] = "SELECT last FROM fresh_moved";
@@ -68,7 +68,7 @@ absl::Status DecodeRecords(absl::string_view records,
 absl::Status FreshWriter::Prepare(sqlite3* db, const std::string& file) {
   file_ = file;
   const std::pair<Statement*, const char*> all[] = {
-      // Changes when another connection has written, and never by what this one writes.
+      // Changes when another connection has written, never by this connection's own writes.
       {&version_, "PRAGMA data_version"},
       {&moved_, kMoved},
       {&read_, kRead},
@@ -191,7 +191,8 @@ absl::Status FreshWriter::MoveAll() {
 void FreshWriter::Committed() {
   if (!added_.empty()) ++seen_;
   bytes_ = moved_all_ ? 0 : bytes_ + added_.size();
-  // What moved stands in diagnoses.last_sequence too, but who remembers that has to ask anew.
+  // diagnoses.last_sequence has the last events of the moved rows too, so the cache can be cleared
+  // here and filled again.
   if (last_.size() > kMostRemembered && moved_all_) {
     last_.clear();
     seen_version_ = -1;

@@ -15,10 +15,10 @@
 
 namespace galen::store {
 
-// Events that were appended lately stand in table `fresh`, a row for each transaction, whichever
-// diagnoses they are of: one row at the end costs the disk a page or two, where each event in the
-// place of its diagnosis costs a page of its own. Once there is a megabyte of them, or the file is
-// closed, they move to table `events`, where each diagnosis has its own together.
+// Recently appended events are in table `fresh`, a row for each transaction, whatever their
+// diagnoses: one row at the end costs the disk a page or two, where each event in the place of its
+// diagnosis costs a page of its own. Once they reach a megabyte, or the file is closed, they move
+// to table `events`, which keeps the events of a diagnosis together.
 //
 // An event is in one of the two, never in both; `diagnoses.last_sequence` is the last of `events`.
 inline constexpr char kFreshSchema[] = R"sql(
@@ -36,7 +36,8 @@ struct FreshRecord {
   absl::string_view event;  // galen.v1.DiagnosisEvent
 };
 void EncodeRecord(const FreshRecord& record, std::string& to);
-// Calls `each` for all records of a row, with views of `records`. DATA_LOSS when it is no such row.
+// Calls `each` for all records of a row, with views of `records`. DATA_LOSS when the row is
+// corrupt.
 absl::Status DecodeRecords(absl::string_view records,
                            absl::FunctionRef<void(const FreshRecord&)> each);
 
@@ -46,14 +47,14 @@ class FreshWriter {
  public:
   absl::Status Prepare(sqlite3* db, const std::string& file);
 
-  // To be called first. `changed` tells whether another connection wrote since the last time: then
-  // what was remembered of the file may be wrong.
+  // Must be called first. `changed`: another connection has written since the last call, so cached
+  // data of the file may be wrong.
   absl::Status Begin(bool& changed);
 
   // The last event of the diagnosis, with `in_events` from diagnoses.last_sequence.
   std::int64_t Last(std::int64_t diagnosis, std::int64_t in_events) const;
   void Add(const FreshRecord& record);
-  // Writes what was added; now and then moves all to `events`.
+  // Writes the added records; moves all to `events` when they have become many.
   absl::Status Flush();
   absl::Status MoveAll();
 
@@ -69,7 +70,7 @@ class FreshWriter {
   // The last event of each diagnosis that has fresh ones; old entries do no harm.
   absl::flat_hash_map<std::int64_t, std::int64_t> last_;
 
-  // Of this transaction.
+  // Changes of the current transaction.
   std::string added_;
   absl::flat_hash_map<std::int64_t, std::int64_t> added_last_;
   bool moved_all_ = false;
@@ -80,7 +81,7 @@ class FreshReader {
  public:
   absl::Status Prepare(sqlite3* db, const std::string& file);
 
-  // Takes in what was written since; in the transaction that also reads `events`.
+  // Reads the rows written since; call it in the transaction that also reads `events`.
   absl::Status Refresh();
   // Fresh events of the diagnosis, in order. Valid until the next Refresh().
   absl::Span<const std::string> Of(std::int64_t diagnosis) const;

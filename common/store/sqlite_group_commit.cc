@@ -51,8 +51,8 @@ absl::Status GroupCommit::Synchronise(bool full) {
   return absl::OkStatus();
 }
 
-// Of a thread that waits for it. Each waits for itself alone: of many that are woken together, none
-// waits for another's lock.
+// The job of a waiting thread. Each has a lock of its own, so that of many threads woken together
+// none waits for another's lock.
 class GroupCommit::WaitingJob final : public Job {
  public:
   using Job::Job;
@@ -68,7 +68,7 @@ class GroupCommit::WaitingJob final : public Job {
 
  private:
   void Wake(bool is_done) {
-    // Under the lock: who is woken takes it before the job goes away.
+    // Under the lock: the woken thread takes it before it destroys the job.
     const std::lock_guard<std::mutex> lock(mu_);
     woken_ = true;
     is_done_ = is_done;
@@ -158,7 +158,7 @@ void GroupCommit::CarryOne(std::unique_lock<std::mutex>& lock) {
   lock.lock();
   took_ = took;
   usual_ = std::max(group.size(), usual_ / 2);
-  // First who goes on with the disk.
+  // First the thread that carries out the next transaction.
   WaitingJob* next = nullptr;
   carrying_ = !waiting_.empty();
   if (later_ > 0) {

@@ -21,11 +21,11 @@ struct sqlite3;
 
 namespace galen::store {
 
-// Puts what several threads write at the same time into one transaction: they wait for the disk
-// once, together. One thread of them carries it out while those that come meanwhile gather for the
-// next; where the last transaction was of many, it first waits a little for them to come back, as
-// otherwise the first one would go alone and keep all others for a whole turn of the disk.
-// Thread-safe. The destructor waits for what is to be written later.
+// Puts the simultaneous writes of several threads into one transaction: they wait for the disk
+// once, together. One of the threads carries it out while later ones gather for the next. If the
+// last transaction was of many, it first waits a little for them to come back, as otherwise the
+// first one would go alone and the others would wait for a whole disk write. Thread-safe. The
+// destructor waits for pending writes.
 class GroupCommit {
  public:
   GroupCommit() = default;
@@ -35,8 +35,8 @@ class GroupCommit {
     kSynchronous,  // on the disk when Write() returns
     kLater,        // with the next synchronous one: a crash of the machine may take it back
   };
-  // What is done around the works of each transaction, with the connection held. An error of the
-  // first two is the transaction's.
+  // Hooks around the works of each transaction, with the connection held. An error of the first two
+  // is the transaction's.
   struct Frame {
     std::function<absl::Status()> begun = [] { return absl::OkStatus(); };
     std::function<absl::Status()> before_commit = [] { return absl::OkStatus(); };
@@ -46,10 +46,10 @@ class GroupCommit {
   // `connection` is held for each transaction. Both must outlive the object.
   absl::Status Open(sqlite3* db, Mutex* connection, const std::string& file, Frame frame);
 
-  // Runs `work` with the connection held, maybe on another thread and beside the works of others,
-  // none of which it sees half done. What it wrote is kept when it gives OK, and gone otherwise;
-  // where one refuses after it has written, all are taken back and run again, each alone. Its
-  // error, or that of the transaction: then nothing was kept.
+  // Runs `work` with the connection held, maybe on another thread and in one transaction with the
+  // works of others, none of which it sees half done. Its writes are kept when it returns OK, and
+  // rolled back otherwise: if a work fails after it has written, all are rolled back and run again,
+  // each alone. Returns its error, or that of the transaction: then nothing was kept.
   absl::Status Write(Durability durability, absl::FunctionRef<absl::Status()> work);
 
   // The same without waiting: a thread of this object carries it out, and calls `done`, which must
@@ -64,7 +64,7 @@ class GroupCommit {
   }
 
  private:
-  // What one writer wants written.
+  // The work of one writer.
   class Job {
    public:
     Job(Durability durability_in, absl::FunctionRef<absl::Status()> work_in)
@@ -95,10 +95,10 @@ class GroupCommit {
   Statement begin_, commit_, rollback_;
   bool is_full_ = true;
 
-  // Guards what follows. Not galen::Mutex, which knows no wait with a limit.
+  // Guards the members below. Not galen::Mutex, which has no wait with a time limit.
   std::mutex mu_;
   std::condition_variable came_;
-  bool carrying_ = false;  // some thread is at it, or is told to be
+  bool carrying_ = false;  // some thread carries out a transaction, or was woken to do so
   std::vector<Job*> waiting_;
   std::size_t later_ = 0;  // of them, those that no thread waits for
   // Carries out transactions while there are such; begun when there is the first.

@@ -20,8 +20,8 @@ struct sqlite3;
 
 namespace galen::store {
 
-// A second connection to the file of a SqliteEventLog, with tables of its own: what stands there
-// beside the events. An older galen does not see them and is not in their way. Thread-safe.
+// A second connection to the file of a SqliteEventLog, with tables of its own beside the events. An
+// older galen ignores these tables and does not conflict with them. Thread-safe.
 class SqliteTables {
  public:
   // The file must be a store of galen already (SqliteEventLog::Open made sure of that), or
@@ -43,8 +43,8 @@ class SqliteTables {
     sqlite3* const db_;
     const std::string& file_;
   };
-  // Runs `work` in one transaction, alone: it is kept when `work` gives OK. On the disk when this
-  // returns, if `synchronous`; else a crash of the machine may take back what came last.
+  // Runs `work` in one transaction, alone: it is kept when `work` returns OK. On the disk when this
+  // returns, if `synchronous`; else a crash of the machine may lose the last writes.
   absl::Status Run(bool synchronous, absl::FunctionRef<absl::Status(Access&)> work);
 
  private:

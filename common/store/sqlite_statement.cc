@@ -68,7 +68,7 @@ void Statement::Run::BindBlob(int parameter, absl::string_view bytes) {
 }
 
 absl::StatusOr<bool> Statement::Run::Next() {
-  // Binding fails only for a text beyond SQLite's size limit, or for want of memory.
+  // Binding fails only for a text beyond SQLite's size limit, or when memory runs out.
   const int code = bind_code_ != SQLITE_OK ? SQLITE_TOOBIG : sqlite3_step(statement_.statement_);
   if (code == SQLITE_ROW) return true;
   if (code == SQLITE_DONE) return false;

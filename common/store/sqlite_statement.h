@@ -13,9 +13,9 @@ struct sqlite3_stmt;
 
 namespace galen::store {
 
-// What SQLite's result code means to a caller, with the file and what to do: DATA_LOSS when the
-// file is damaged or is not SQLite's, UNAVAILABLE when it cannot be reached, read or written now.
-// `db` may be null when the file could not be opened.
+// The status of a SQLite result code, with the file and the remedy: DATA_LOSS when the file is
+// damaged or not SQLite's, UNAVAILABLE when it cannot be reached, read or written now. `db` may be
+// null when the file could not be opened.
 absl::Status SqliteError(sqlite3* db, int code, absl::string_view file);
 
 // One prepared statement, kept for reuse. Not thread-safe, like the connection it belongs to.

@@ -17,7 +17,7 @@
 namespace galen::store {
 namespace {
 
-// What tenants sent is for the owner of the file alone. One that is there already keeps its mode.
+// Only the owner of the file may read tenants' data. An existing file keeps its mode.
 std::vector<std::string> KeepPrivate(const std::string& file) {
   if (file.empty() || file[0] == ':') return {};  // in memory
   // (Only of a new file: to close a descriptor of one that is in use gives up SQLite's locks.)
@@ -29,8 +29,8 @@ std::vector<std::string> KeepPrivate(const std::string& file) {
     return {};
   }
   return {
-      "others of this machine may read what tenants sent: chmod 600 it, and what stands beside "
-      "it under its name"};
+      "other users of this machine can read tenants' data: chmod 600 it, and the files beside it "
+      "whose names begin with its name"};
 }
 
 class SqliteStore final : public Store {

@@ -17,7 +17,7 @@
 
 namespace galen::store {
 
-// All that the mesh keeps, in one place. Its parts are thread-safe and live as long as it does.
+// All stored data of the mesh. Its parts are thread-safe and live as long as it does.
 class Store {
  public:
   virtual ~Store() = default;
@@ -30,12 +30,11 @@ class Store {
   virtual Journal& journal() = 0;
   virtual Records& records() = 0;
 
-  // Where it is, without secrets.
+  // Its location, without secrets.
   virtual std::string Describe() const = 0;
   // True when many processes on many machines may share it.
   virtual bool IsShared() const = 0;
-  // What of its set-up makes it keep less than it could, one sentence each; found when it was
-  // opened.
+  // Settings found on opening that make it less durable than it could be, one sentence each.
   virtual const std::vector<std::string>& warnings() const = 0;
 };
 
@@ -44,8 +43,8 @@ class Store {
 // PERMISSION_DENIED, FAILED_PRECONDITION the server; UNAVAILABLE, DATA_LOSS the file.
 absl::StatusOr<std::unique_ptr<Store>> OpenStore(absl::string_view where);
 
-// What --store names without secrets, for messages and names of owners; no file or server is
-// touched.
+// The store that --store names, without secrets, for messages and names of owners; touches no file
+// or server.
 std::string DescribeStore(absl::string_view where);
 bool IsSharedStore(absl::string_view where);
 

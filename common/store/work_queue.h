@@ -18,31 +18,31 @@ struct WorkItem {
   std::int64_t deliveries;  // how often it was handed out, this time included
 };
 
-// Work that is done at least once: what a worker took and did not finish goes to another. Survives
-// what the event log of the same store survives. Thread-safe; calls may touch a disk or a network.
+// Work that is done at least once: an item that a worker took and did not finish goes to another.
+// As durable as the event log of the same store. Thread-safe; calls may touch a disk or a network.
 // Errors of every method: UNAVAILABLE the store cannot be reached (try again); DATA_LOSS.
 class WorkQueue {
  public:
   virtual ~WorkQueue() = default;
 
-  // Puts work in at the end. The same key while it waits or is worked on changes nothing, so a push
-  // may be repeated.
+  // Appends work. Does nothing while an item of the same key waits or is worked on, so a push may
+  // be repeated.
   virtual absl::Status Push(absl::string_view queue, absl::string_view key,
                             absl::string_view payload) = 0;
 
-  // Up to `most` items for `worker`: first what was taken longer than `abandoned_after` ago, by the
-  // store's clock, and neither finished nor kept; then what waits, oldest first.
+  // Up to `most` items for `worker`: first those that were taken longer than `abandoned_after` ago,
+  // by the store's clock, and neither finished nor kept; then waiting ones, oldest first.
   virtual absl::StatusOr<std::vector<WorkItem>> Take(absl::string_view queue,
                                                      absl::string_view worker, int most,
                                                      absl::Duration abandoned_after) = 0;
 
-  // Still working on it: starts the time of abandonment anew. FAILED_PRECONDITION when the item is
-  // not this worker's (any more).
+  // Reports that the worker still works on the item, and restarts its abandonment timeout.
+  // FAILED_PRECONDITION when the item is not, or is no longer, this worker's.
   virtual absl::Status Keep(absl::string_view queue, absl::string_view worker,
                             const WorkItem& item) = 0;
 
-  // Done: takes it out. FAILED_PRECONDITION when the item is not this worker's (any more); a
-  // repetition that finds it gone is also that.
+  // Removes a finished item. FAILED_PRECONDITION when the item is not, or is no longer, this
+  // worker's; also for a repetition after the item is gone.
   virtual absl::Status Finish(absl::string_view queue, absl::string_view worker,
                               const WorkItem& item) = 0;
 

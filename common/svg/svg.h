@@ -42,7 +42,7 @@ class Svg {
   // Samples of curves with their names, from the left edge on.
   void Keys(double y, const std::vector<std::pair<const char*, const char*>>& type_and_name);
 
-  // The picture with what was drawn. Without a style sheet it has no ground: a page has both.
+  // The picture drawn so far. Without a style sheet it has no ground: a page has both.
   std::string Finish(double width, double height, absl::string_view title,
                      absl::string_view style = kSvgStyle) const;
 

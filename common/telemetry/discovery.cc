@@ -164,7 +164,7 @@ absl::StatusOr<Inventory> Discover(Source& source, const Rules& rules, absl::Tim
       if (!place.node.empty()) nodes.insert(place.node);
       devices.insert(KeyOf(place));
     }
-    // That a machine was asked is no word of the machine.
+    // A family about exporters shows that a machine was scraped, not that it has data.
     if (family.device != "exporter") seen.insert(nodes.begin(), nodes.end());
     inventory.families.push_back({family.name, std::move(found->second),
                                   std::vector<std::string>(nodes.begin(), nodes.end()),
@@ -186,8 +186,8 @@ absl::StatusOr<Measured> Measure(Source& source, const Rules& rules, const std::
   GALEN_RETURN_IF_ERROR(CheckRange(range, call.limits));
   GALEN_ASSIGN_OR_RETURN(const timeseries::Grid grid,
                          timeseries::MakeGrid(range.start, range.end, range.step));
-  // What a counter grew by in a step is known from samples on both sides of it: of one that is read
-  // a minute at second 15, those inside tell of a quarter of the minute.
+  // The growth of a counter within a step needs samples on both sides of it: of a counter that is
+  // scraped once a minute at second 15, the samples inside cover a quarter of the minute.
   const bool counter = quantity->counter ||
                        std::any_of(quantity->metrics.begin(), quantity->metrics.end(),
                                    [](const MetricOf& of) { return of.counter.value_or(false); });

@@ -14,7 +14,7 @@
 
 namespace galen::telemetry {
 
-// What a source has of a family between two times.
+// The part of a family that a source has between two times.
 struct FamilyFound {
   std::string family;
   std::vector<std::string> metrics;  // names, sorted
@@ -34,7 +34,8 @@ struct Inventory {
   std::vector<std::string> warnings;
 };
 
-// What is there. `expected`: nodes that should be. Two questions, and one more for each family.
+// Lists the families and nodes of the source. `expected`: nodes that should be there. Makes two
+// queries, and one more for each family.
 absl::StatusOr<Inventory> Discover(Source& source, const Rules& rules, absl::Time start,
                                    absl::Time end, const std::vector<std::string>& expected,
                                    const Call& call);
@@ -54,21 +55,22 @@ struct Measured {
   std::vector<std::string> warnings;
 };
 
-// NOT_FOUND: the source has none of the quantity's metrics, which is unknown and not zero. What
-// several of them are to each other says Quantity::among: of one fact each place has one row, of
-// several signs one for each of them. It asks for samples, not for points
-// of the axis: one older than `most_age` speaks for nothing, growth is not lost to a reset between
-// two points, and values that an exporter writes where it has none are unknown. Of a counter it
-// asks for those up to `most_age` before the first step and after the range as well, so that the
-// first and the last step are known whenever the scrapes are; a range that ends less than a scrape
-// ago still ends unknown. `wanted` (null: all): the places that count; of others nothing is kept,
-// nor told in a warning, since they may be somebody else's.
+// NOT_FOUND: the source lacks every metric of the quantity, which means unknown, not zero.
+// Quantity::among says how several of them combine: one fact has one row a place, several signs
+// have one row each.
+//
+// It asks for samples, not for points of the axis, so that samples older than `most_age` are not
+// used, growth is not lost to a reset between two points, and an exporter's placeholder values
+// become unknown. For a counter it also asks for samples up to `most_age` before the first step and
+// after the range, so that the first and the last step are known whenever the scrapes are; a range
+// that ends less than a scrape ago still ends unknown. `wanted` (null: all) selects places; data of
+// others is dropped, and not named in a warning, since it may be another tenant's.
 absl::StatusOr<Measured> Measure(Source& source, const Rules& rules, const std::string& quantity,
                                  const Range& range, absl::Duration most_age, const Call& call,
                                  const std::function<bool(const Place&)>& wanted = nullptr);
 
-// Of a quantity whose metrics are judged singly: one row a place, at each step the highest of its
-// metrics. Others stay as they are.
+// Reduces a quantity whose metrics are judged singly to one row a place, with the highest of its
+// metrics at each step. Leaves other quantities as they are.
 void TakeHighest(Measured& measured);
 
 }  // namespace galen::telemetry

@@ -13,7 +13,7 @@ namespace {
 // Names that lead to names: a pod's address to its node, an exporter's own word to that.
 constexpr int kMostHops = 4;
 
-// Of a plain selector the metric's name; "" of another one.
+// The metric's name of a selector that is only a name and labels; "" of another one.
 absl::string_view MetricIn(absl::string_view selector) {
   const std::size_t brace = selector.find('{');
   const absl::string_view name = absl::StripAsciiWhitespace(selector.substr(0, brace));

@@ -19,8 +19,8 @@ namespace galen::telemetry {
 // nothing, and stays what it is.
 class MachineNames {
  public:
-  // `name` is the machine that `alias` is a name of. What was learnt first counts more: later
-  // calls of another `source` add what is missing.
+  // Records `alias` as a name of machine `name`. Earlier sources take precedence: calls with
+  // another `source` only add missing aliases.
   void Learn(const std::string& alias, const std::string& name, int source);
   // The machine's name; `name` itself where nothing is known of it.
   std::string Of(const std::string& name) const;
@@ -33,9 +33,8 @@ class MachineNames {
   std::map<std::string, Known, std::less<>> known_;
 };
 
-// A source, each series of which tells its machine by one name (the label kMachine), whichever
-// name, address or pod its exporter uses. It also knows which metrics there are, and asks for no
-// other ones.
+// A source whose series all name their machine alike (the label kMachine), whichever name, address
+// or pod the exporter uses. It also knows the existing metrics, and asks for no other ones.
 class NamedSource final : public Source {
  public:
   // Asks what `rules.names` say between two times. `source` and `rules` must outlive it.

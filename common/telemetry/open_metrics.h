@@ -21,13 +21,13 @@ struct MetricLine {
   std::optional<std::int64_t> at;  // milliseconds since 1970
 };
 
-// Reads `name{label="value",...} value [time] [# exemplar]`. Times are seconds, as OpenMetrics has
-// them, or milliseconds, as Prometheus' older format does: above 1e11 they are the latter. An
-// exemplar is passed over. INVALID_ARGUMENT.
+// Reads `name{label="value",...} value [time] [# exemplar]`. Times above 1e11 are milliseconds, as
+// in Prometheus' older format; others are seconds, as in OpenMetrics. An exemplar is skipped.
+// INVALID_ARGUMENT.
 absl::StatusOr<MetricLine> ParseMetricLine(absl::string_view line);
 
-// Reads a file of them in pieces of any size, and keeps no more than a line. What is no sample is
-// counted, and passed over: one damaged line does not hide all others.
+// Reads a file of such lines in pieces of any size, and keeps no more than a line. Invalid lines
+// are counted and skipped: one damaged line does not hide all others.
 class OpenMetricsReader {
  public:
   using Sink = absl::FunctionRef<absl::Status(MetricLine line)>;

@@ -165,7 +165,7 @@ absl::StatusOr<std::unique_ptr<OpenMetricsSource>> OpenMetricsSource::Open(
     const absl::StatusOr<std::string> path = bundle.Resolve(absl::StrCat(kFolder, "/", name));
     std::ifstream in;
     std::error_code error;
-    // (Opening a pipe would wait for somebody who writes into it.)
+    // (Opening a pipe would wait for a writer.)
     if (path.ok() && std::filesystem::is_regular_file(*path, error))
       in.open(*path, std::ios::binary);
     if (!in.is_open()) {

@@ -23,9 +23,9 @@ struct FileLimits {
   std::size_t label_bytes = std::size_t{256} << 20;
 };
 
-// The files telemetry/*.om of a bundle. Answers selectors alone: who wants rates takes the counters
-// and timeseries::RateOf. What lies beyond the limits, or is damaged, makes every answer
-// incomplete, with words. Immutable and thread-safe.
+// The files telemetry/*.om of a bundle. Answers selectors alone: for a rate, read the counters and
+// use timeseries::RateOf. Data that exceeds the limits, or is damaged, makes every answer
+// incomplete, with a warning. Immutable and thread-safe.
 class OpenMetricsSource final : public Source {
  public:
   // `at`: when samples without a time were taken (the bundle's captured_at); nothing: they are left

@@ -17,10 +17,10 @@ struct OpenedSource {
   absl::Time last = absl::InfiniteFuture();
 };
 
-// What --prometheus names: the address of a server ("https://prometheus:9090"), or the data folder
-// of one, which is opened by a Prometheus of our own and takes a second or more. `key_file` ("":
-// none) holds what goes into the Authorization header: "Bearer x", "Basic x", or x alone, which is
-// a bearer's. Errors name `where` and what to do.
+// Opens the value of --prometheus: the address of a server ("https://prometheus:9090"), or the data
+// folder of one, which a Prometheus of our own opens within a second or more. `key_file` ("": none)
+// holds the value of the Authorization header: "Bearer x", "Basic x", or x alone, which is a
+// bearer's. Errors name `where` and the remedy.
 absl::StatusOr<OpenedSource> OpenSource(const std::string& where, const std::string& key_file);
 
 }  // namespace galen::telemetry

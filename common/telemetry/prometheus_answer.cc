@@ -22,7 +22,7 @@ constexpr std::size_t kMostAnswerWarnings = 16;
 // Beyond that a time is nonsense, and its milliseconds would not fit: the year 10,000.
 constexpr double kLatestTime = 253402300800.0;
 
-// Takes the parts of an answer as they come by. A place is told by the keys that lead to it.
+// Takes the parts of an answer as the parser reads them. Keys identify a place in it.
 class Handler final : public nlohmann::json_sax<Json> {
  public:
   Handler(const Limits& limits, ApiBody& body) : limits_(limits), body_(body) {}
@@ -156,7 +156,7 @@ class Handler final : public nlohmann::json_sax<Json> {
       return true;
     }
     if (depth == 2 && (Below("warnings") || Below("infos")) && !stack_[1].object) {
-      // What Prometheus merely remarks on does not make an answer incomplete.
+      // Prometheus' "infos" (notes) do not make an answer incomplete, its warnings do.
       if (Below("warnings") && body_.warnings.size() < kMostAnswerWarnings)
         body_.warnings.push_back(CleanText(text, kMostDetail));
       return true;
@@ -202,9 +202,9 @@ absl::StatusOr<ApiBody> ParseApiBody(absl::string_view text, const Limits& limit
   ApiBody body;
   Handler handler(limits, body);
   const bool whole = Json::sax_parse(text.begin(), text.end(), &handler);
-  if (handler.wrong()) return absl::DataLossError("the answer holds a sample that is none");
+  if (handler.wrong()) return absl::DataLossError("the answer holds an invalid sample");
   if (!whole && !body.cut) {
-    return absl::DataLossError(absl::StrCat("the answer is no JSON, or ends early, at byte ",
+    return absl::DataLossError(absl::StrCat("the answer is not JSON, or ends early, at byte ",
                                             handler.error_at(), " of ", text.size()));
   }
   if (!body.success && body.error_type.empty() && body.error.empty() && !body.cut) {

@@ -25,14 +25,14 @@ struct ApiBody {
   bool disordered = false;          // samples that did not come after the one before are left out
 };
 
-// Reads one in a single pass, without a tree of it. DATA_LOSS: it is no JSON, not of this API, or
-// cut short. Where the limits are reached, reading ends there.
+// Reads an answer in a single pass, without a tree of it. DATA_LOSS: it is not JSON, not of this
+// API, or cut short. At a limit, reading ends.
 absl::StatusOr<ApiBody> ParseApiBody(absl::string_view text, const Limits& limits);
 
-// The error of an answer that is none, by its HTTP code and its body.
+// The error of a response without a usable answer, by its HTTP code and its body.
 absl::Status ErrorOf(int code, absl::string_view body);
 
-// That of a body with status "error".
+// The error of a body with status "error".
 absl::Status ErrorOf(const ApiBody& body);
 
 }  // namespace galen::telemetry

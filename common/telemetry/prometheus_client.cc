@@ -97,13 +97,13 @@ absl::StatusOr<std::string> PrometheusClient::Fetch(const http::Request& request
   const absl::StatusOr<http::Reply> reply = transport_->Send(request, options_.key);
   const auto named = [this](const absl::Status& status) {
     const std::string what = options_.key.TakenOutOf(status.message());
-    // (What the connection says names the server already.)
+    // (Messages of the connection name the server already.)
     return absl::Status(status.code(), absl::StartsWith(what, "Prometheus ")
                                            ? what
                                            : absl::StrCat(name(), ": ", what));
   };
   if (!reply.ok()) {
-    // What is too large is not broken.
+    // An answer that is too large is not corrupt.
     const bool large = absl::IsDataLoss(reply.status()) &&
                        absl::StrContains(reply.status().message(), "longer than");
     return named(large ? absl::ResourceExhaustedError(reply.status().message()) : reply.status());
@@ -125,8 +125,8 @@ absl::StatusOr<ApiBody> PrometheusClient::Ask(const std::string& path, const Par
   std::string form;
   for (const auto& [name, value] : parameters)
     absl::StrAppend(&form, form.empty() ? "" : "&", Escape(name), "=", Escape(value));
-  // So that the server does not go on with what nobody waits for. (Of what it does not know it
-  // takes no notice.)
+  // So that the server does not work on after the caller has given up. (It ignores parameters that
+  // it does not have.)
   absl::StrAppend(&form, form.empty() ? "" : "&",
                   "timeout=", std::max<std::int64_t>(1, absl::ToInt64Milliseconds(left)), "ms",
                   "&limit=", call.limits.series + 1);

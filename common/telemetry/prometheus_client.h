@@ -27,8 +27,8 @@ struct PrometheusOptions {
 absl::Status Check(const PrometheusOptions& options);
 
 // Any server with Prometheus' HTTP API: Prometheus, Thanos, Mimir, VictoriaMetrics. Long questions
-// go as POST. An answer with warnings (Thanos' partial responses) is incomplete. Nothing is asked
-// twice: who calls retries, or does not.
+// go as POST. An answer with warnings (Thanos' partial responses) is incomplete. It does not retry:
+// the caller may.
 class PrometheusClient final : public Source {
  public:
   explicit PrometheusClient(PrometheusOptions options);
@@ -55,8 +55,7 @@ class PrometheusClient final : public Source {
   absl::Status Ready(const Call& call);
   // The value of one of its command-line flags.
   absl::StatusOr<std::string> Flag(const std::string& flag, const Call& call);
-  // The times between which what is not in blocks yet has samples; first after last: there are
-  // none.
+  // Range of the samples that are not yet in blocks; empty (first after last) without any.
   struct Head {
     absl::Time first = absl::InfiniteFuture();
     absl::Time last = absl::InfinitePast();

@@ -224,7 +224,7 @@ absl::StatusOr<Quantity> ParseOwnName(const Yaml::Field& field, absl::string_vie
   return quantity;
 }
 
-// What `more` says goes before.
+// Entries of `more` take precedence.
 absl::Status PutOnTop(Rules more, absl::string_view file, Rules& rules) {
   for (Quantity& quantity : more.quantities) {
     const auto known =

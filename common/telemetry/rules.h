@@ -19,7 +19,7 @@ class RE2;
 
 namespace galen::telemetry {
 
-// Whose numbers a series holds. "": its labels do not say.
+// The component that a series describes. "": its labels do not say.
 struct Place {
   std::string node;
   std::string device;  // "0", "mlx5_0"
@@ -38,8 +38,8 @@ struct Family {
   std::string device;  // gpu, port, host, rank
   std::string metrics;
   std::shared_ptr<const re2::RE2> pattern;
-  // Of checks: no check of that family clears a machine on which a counter of `errors` grows that
-  // nothing reads. "": none.
+  // No check of this family clears a machine on which a counter grows that matches `errors` and
+  // that the check does not read. "": none.
   std::string clears;
   std::shared_ptr<const re2::RE2> errors;  // null: none of its metrics counts errors
   std::map<std::string, std::vector<std::string>> labels;  // by the field of Place
@@ -47,11 +47,11 @@ struct Family {
     double from = 0;
     double to = 0;
   };
-  std::vector<Between> unknown;  // values that mean that there is none
+  std::vector<Between> unknown;  // placeholder values that mean "no value"
 
   bool Has(absl::string_view metric) const;
   Place PlaceOf(const Labels& labels) const;
-  // Turns values that mean none into NaN.
+  // Turns placeholder values into NaN.
   void Forget(TimeSeries& series) const;
 };
 
@@ -59,16 +59,16 @@ struct MetricOf {
   std::string metric;
   std::string where;  // a selector's braces, or ""
   double scale = 1;
-  std::string of;               // "gpu": a series is of one GPU, whoever writes it; "": it depends
+  std::string of;               // "gpu": a series is of one GPU, from any exporter; "": it depends
   std::uint64_t mask = 0;       // of a value that holds flags: whether one of these is set
   std::string value_of;         // the label that holds the value, where the series is above zero
   std::optional<bool> counter;  // where it is another kind than the quantity
 };
 
-// What several metrics of a quantity are to each other.
+// How several metrics of a quantity combine.
 enum class Among {
-  kEachPlace,  // one fact, by several exporters: of each place the first that knows it counts
-  kFirst,      // like facts that cannot be mixed: the first that is there counts
+  kEachPlace,  // one fact, by several exporters: for each place the first that has it counts
+  kFirst,      // similar facts that cannot be mixed: the first existing one counts
   kSingly,     // several signs of one fault: each is judged by itself
 };
 
@@ -82,7 +82,7 @@ struct Quantity {
   std::vector<MetricOf> metrics;
 };
 
-// A series whose labels tell names of one machine.
+// A series whose labels are names of one machine.
 struct Naming {
   std::string metric;
   std::string where;            // a selector's braces, or ""
@@ -119,8 +119,8 @@ std::string WithoutPort(const std::string& value);
 
 // INVALID_ARGUMENT "file:line: what; remedy".
 absl::StatusOr<Rules> ParseRules(absl::string_view text, absl::string_view file);
-// telemetry/sources.yaml of the directories. What a later one says goes before: its families, and
-// its metrics of a quantity. NOT_FOUND: none has any.
+// Loads telemetry/sources.yaml of the directories. Entries of a later directory take precedence:
+// its families, and its metrics of a quantity. NOT_FOUND: none has any.
 absl::StatusOr<Rules> LoadRules(const std::vector<std::string>& directories);
 
 }  // namespace galen::telemetry

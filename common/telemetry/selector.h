@@ -19,8 +19,8 @@ namespace galen::telemetry {
 // fourth!~"c.*"}. Immutable.
 class Selector {
  public:
-  // INVALID_ARGUMENT: it is none, longer than 8 KiB, or one of its patterns is. UNIMPLEMENTED: it
-  // begins as one and goes on (a function's call, an operator, a range or an offset).
+  // INVALID_ARGUMENT: it is not a selector, is longer than 8 KiB, or has an invalid pattern.
+  // UNIMPLEMENTED: more than a selector (a function's call, an operator, a range or an offset).
   static absl::StatusOr<Selector> Parse(absl::string_view text);
 
   // A label that is missing has the value "", as in PromQL; patterns match whole values.

@@ -58,7 +58,7 @@ Reading Last(const Answer& answer, const Labels& labels, absl::Time now, absl::D
   }
   const timeseries::Sample& last = found->samples.back();
   const absl::Time at = absl::FromUnixMillis(last.at);
-  if (!std::isfinite(last.value)) return Reading::Unknown("the last sample is no number");
+  if (!std::isfinite(last.value)) return Reading::Unknown("the last sample is not a number");
   if (now - at > most_age) {
     return Reading::Unknown(
         absl::StrCat("the last sample is ",

@@ -25,7 +25,7 @@ inline constexpr char kMachine[] = "__machine__";
 // "DCGM_FI_DEV_GPU_TEMP{gpu=\"0\",instance=\"n1\"}", cleaned and cut: for people.
 std::string ShowLabels(const Labels& labels);
 
-// How much a question may bring. What is more is cut, and Answer::complete says so.
+// Limits of one answer. More is cut, and Answer::complete says so.
 struct Limits {
   std::size_t series = 20'000;
   std::size_t samples = 4'000'000;  // of all series together: 64 MB
@@ -33,7 +33,7 @@ struct Limits {
   std::size_t points = 11'000;      // of one series of a range: Prometheus' own limit
 };
 
-// Of one call.
+// Options of one call.
 struct Call {
   absl::Time deadline = absl::InfiniteFuture();  // on SteadyNow()'s scale
   const Cancellation* cancellation = nullptr;
@@ -45,7 +45,7 @@ struct TimeSeries {
   std::vector<timeseries::Sample> samples;  // in order of time
 };
 
-// What was asked, when, and what came. A conclusion cites it.
+// A query, its time range and its result. A conclusion cites it.
 struct Answer {
   std::string source;  // "Prometheus http://127.0.0.1:9090"
   std::string query;
@@ -55,7 +55,7 @@ struct Answer {
 
   std::vector<TimeSeries> series;
   // False: something is missing, or may be. `warnings` say what, and a conclusion from absence is
-  // none.
+  // not allowed.
   bool complete = true;
   std::vector<std::string> warnings;  // cleaned and cut; at most 16
 
@@ -63,8 +63,7 @@ struct Answer {
   void Incomplete(absl::string_view why);
 };
 
-// A value at a time, or why there is none. There is no way from it to a number that nobody
-// measured.
+// A value at a time, or why it is unknown. An unknown value cannot be read as a number.
 class Reading {
  public:
   static Reading Of(double value, absl::Time at) { return Reading(value, at, {}); }
@@ -87,8 +86,9 @@ class Reading {
   std::string why_;
 };
 
-// The last value of the one series of `answer` whose labels include `labels`. Unknown: there is
-// none, more than one, the last sample lies more than `most_age` before `now`, or it is no number.
+// The last value of the one series of `answer` whose labels include `labels`. Unknown: no such
+// series, more than one, the last sample lies more than `most_age` before `now`, or it is not a
+// number.
 Reading Last(const Answer& answer, const Labels& labels, absl::Time now, absl::Duration most_age);
 
 struct Range {
@@ -97,16 +97,16 @@ struct Range {
   absl::Duration step;
 };
 
-// INVALID_ARGUMENT: the range is no axis, or has more points than allowed.
+// INVALID_ARGUMENT: the range is not a valid axis, or has more points than allowed.
 absl::Status CheckRange(const Range& range, const Limits& limits);
 
-// Where numbers over time come from. Thread-safe; a call blocks its thread, for no longer than its
-// deadline and its cancellation say, and brings no more than its limits.
+// A source of time series. Thread-safe; a call blocks its thread until its deadline or cancellation
+// at most, and returns no more than its limits allow.
 //
-// Errors of every method: INVALID_ARGUMENT the question is wrong; DEADLINE_EXCEEDED; CANCELLED;
-// UNAVAILABLE the source cannot be reached, or cannot answer now; RESOURCE_EXHAUSTED it would be
-// too much; PERMISSION_DENIED it is not for us; DATA_LOSS what came is no answer; UNIMPLEMENTED the
-// source cannot evaluate that.
+// Errors of every method: INVALID_ARGUMENT the query is wrong; DEADLINE_EXCEEDED; CANCELLED;
+// UNAVAILABLE the source cannot be reached, or cannot answer now; RESOURCE_EXHAUSTED the answer
+// would be too large; PERMISSION_DENIED access is refused; DATA_LOSS the answer is corrupt;
+// UNIMPLEMENTED the source cannot evaluate the query.
 //
 // An answer without a series says that the source has none, which is not zero.
 class Source {
@@ -122,10 +122,9 @@ class Source {
                                          const Call& call) = 0;
   virtual absl::StatusOr<Answer> RangeOf(const std::string& query, const Range& range,
                                          const Call& call) = 0;
-  // All samples between two times of the series that match a selector, with the times that they
-  // were taken at. (RangeOf repeats a sample for minutes, as if it were fresh: of an exporter that
-  // died it makes one that stands still, and of its counters a rate of zero. What is measured by
-  // samples is not.)
+  // All samples of the series that match a selector between two times, with their own times.
+  // (RangeOf repeats a sample for minutes as though it were fresh: after an exporter dies it
+  // returns a constant, and for its counters a rate of zero. Samples do not have this fault.)
   virtual absl::StatusOr<Answer> Samples(const std::string& selector, absl::Time start,
                                          absl::Time end, const Call& call) = 0;
   // The series that match a selector and have samples between the two times; without samples.

@@ -20,27 +20,25 @@ struct StoredOptions {
   std::string program = "prometheus";
   std::string search_path = "/usr/local/bin:/usr/bin:/bin";
   absl::Duration start = absl::Minutes(1);    // until it answers
-  absl::Duration most_time = absl::Hours(1);  // then it is stopped, whoever still asks
+  absl::Duration most_time = absl::Hours(1);  // then it is stopped, even with queries in flight
   std::int64_t memory = std::int64_t{2}
                         << 30;  // beyond which its collector works harder (GOMEMLIMIT)
 };
 
-// The data folder of a Prometheus that is gone, or of one that runs, read through a Prometheus of
-// our own: on a free port of the loopback interface, over a view of links (tsdb_view.h), without
-// targets to scrape and without compaction. It ends with this object, and with the process that
-// holds it, however that ends. (Its port can be reached by all users of this machine while it
-// runs.)
+// The data folder of a stopped or running Prometheus, read through a Prometheus of our own: on a
+// free port of the loopback interface, over a view of links (tsdb_view.h), without targets to
+// scrape and without compaction. It ends with this object, and with the process that holds it,
+// however that ends. (Its port can be reached by all users of this machine while it runs.)
 class StoredTsdb final : public Source {
  public:
   // NOT_FOUND: no data there, or no program; UNAVAILABLE: it does not start; DEADLINE_EXCEEDED,
-  // CANCELLED: of `call`; and what TsdbView::Make returns.
+  // CANCELLED: of `call`; and the errors of TsdbView::Make.
   static absl::StatusOr<std::unique_ptr<StoredTsdb>> Open(const std::string& directory,
                                                           const StoredOptions& options,
                                                           const Call& call);
   ~StoredTsdb() override;
 
-  // The times between which it has samples: who asks at another one finds nothing. INFINITE when it
-  // has none.
+  // Range of its samples. INFINITE without any.
   absl::Time first() const { return first_; }
   absl::Time last() const { return last_; }
   int port() const { return port_; }
@@ -65,7 +63,7 @@ class StoredTsdb final : public Source {
 
   absl::Status Start(const StoredOptions& options, const Call& call);
   absl::Status Await(const StoredOptions& options, const Call& call);
-  // What its process ended with; OK while it runs.
+  // The exit status of its process as an error; OK while it runs.
   absl::Status Ended();
 
   TsdbView view_;

@@ -34,7 +34,7 @@ absl::Status MakeFolder(const std::string& path) {
   return error ? absl::InternalError(absl::StrCat(path, ": ", error.message())) : absl::OkStatus();
 }
 
-// The times that a block's meta.json names; false: it is none.
+// Reads the time range from a block's meta.json; false when it is invalid.
 bool ReadTimes(const std::string& path, absl::Time& first, absl::Time& last) {
   const absl::StatusOr<std::string> text = ReadSmallFile(path, kMostMeta);
   if (!text.ok()) return false;
@@ -54,7 +54,7 @@ absl::Status TsdbView::LinkFiles(const std::string& from, const std::string& to)
   fs::directory_iterator it(from, error);
   for (; !error && it != fs::directory_iterator(); it.increment(error)) {
     std::error_code ignored;
-    // (A link of a stranger is passed over: it may lead anywhere.)
+    // (A symbolic link is skipped: it may lead anywhere.)
     if (it->symlink_status(ignored).type() != fs::file_type::regular) continue;
     if (++files_ > kMostFiles)
       return absl::ResourceExhaustedError(absl::StrCat(from, ": more than ", kMostFiles, " files"));

@@ -21,10 +21,10 @@ class TsdbView {
 
   const std::string& path() const { return folder_.path(); }
   std::size_t blocks() const { return blocks_; }
-  // Of the blocks; InfiniteFuture and InfinitePast without any.
+  // Range of the blocks; InfiniteFuture and InfinitePast without any.
   absl::Time first() const { return first_; }
   absl::Time last() const { return last_; }
-  // What was written last may be in there alone.
+  // Whether there is a write-ahead log, which alone may hold the latest samples.
   bool has_log() const { return has_log_; }
 
  private:

@@ -20,7 +20,7 @@ struct AlignOptions {
 Series Align(absl::Span<const Sample> samples, const Grid& grid, const AlignOptions& options = {});
 
 struct RateOptions {
-  // Two samples further apart say nothing about what lies between.
+  // Between two samples further apart the value is unknown.
   absl::Duration most_gap = absl::Minutes(5);
   // A counter with this many values begins again at 0 (4294967296 for 32 bits); 0: it does not.
   double wraps_at = 0;

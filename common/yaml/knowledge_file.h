@@ -15,7 +15,7 @@ struct KnowledgeFile {
 };
 
 // The files of this name ("kubernetes/jobs.yaml") in the knowledge's directories, in their order:
-// where they are not added up, the last one counts. Never empty: NOT_FOUND none has one;
+// if they are not merged, the last one counts. Never empty: NOT_FOUND none has one;
 // INVALID_ARGUMENT one cannot be read or has more than 1 MiB.
 absl::StatusOr<std::vector<KnowledgeFile>> KnowledgeFiles(
     const std::vector<std::string>& directories, absl::string_view name);

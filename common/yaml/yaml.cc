@@ -95,8 +95,8 @@ class Builder final : public YAML::EventHandler {
       const auto [first, added] = level.keys.emplace(scalar, line);
       if (!added) {
         throw YamlFault{
-            line, absl::StrCat("key \"", CleanText(scalar, 64), "\" stands twice in one entry"),
-            absl::StrCat("remove one; the first stands on line ", first->second)};
+            line, absl::StrCat("key \"", CleanText(scalar, 64), "\" occurs twice in one entry"),
+            absl::StrCat("remove one; the first is on line ", first->second)};
       }
       level.key = scalar;
       level.key_line = line;
@@ -248,7 +248,7 @@ absl::StatusOr<std::string> YamlNeeded(const Yaml& map, absl::string_view file,
 
 absl::Status YamlFields(const Yaml& map, absl::string_view file,
                         absl::Span<const absl::string_view> known) {
-  if (map.kind != Yaml::Kind::kMap) return YamlError(map, file, "is no map of fields");
+  if (map.kind != Yaml::Kind::kMap) return YamlError(map, file, "is not a map of fields");
   for (const Yaml::Field& field : map.fields) {
     if (std::find(known.begin(), known.end(), field.name) != known.end()) continue;
     return YamlError(field.value, file,

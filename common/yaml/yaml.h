@@ -16,7 +16,7 @@
 
 namespace galen {
 
-// A value of a YAML document, with the line it stands on. Plain data; nothing in it throws.
+// A value of a YAML document, with its line. Plain data; nothing in it throws.
 struct Yaml {
   enum class Kind { kNull, kScalar, kList, kMap };
   Kind kind = Kind::kNull;
@@ -27,7 +27,7 @@ struct Yaml {
   int line = 1;               // 1 and up
   int key_line = 0;           // of its key, as the value of a map
 
-  // The field of a map; null when this is no map or has no such field.
+  // The field of a map; null when this is not a map or has no such field.
   const Yaml* Find(absl::string_view key) const;
 };
 
@@ -67,14 +67,14 @@ absl::StatusOr<std::map<std::string, std::string>> YamlTextMap(const Yaml& value
                                                                absl::string_view file,
                                                                absl::string_view field);
 
-// The entries of a list that is a field: none where it is not there or null. What is neither that
-// nor a list is an error: somebody forgot a dash.
+// The entries of a list that is a field: none when the field is missing or null. Any other value is
+// an error: somebody forgot a dash.
 absl::StatusOr<absl::Span<const Yaml>> YamlItems(const Yaml& map, absl::string_view file,
                                                  absl::string_view field);
 // The text of a field that has to be there.
 absl::StatusOr<std::string> YamlNeeded(const Yaml& map, absl::string_view file,
                                        absl::string_view field);
-// An error unless `map` is one, and has none but these fields.
+// An error unless `map` is a map with no other fields than these.
 absl::Status YamlFields(const Yaml& map, absl::string_view file,
                         absl::Span<const absl::string_view> known);
 

@@ -8,9 +8,9 @@
 
 namespace galen {
 
-// A text for yaml-cpp's parser, read in place. yaml-cpp (0.7) takes a quotation that nobody closes
-// as closed where the text ends with its line, so that a file that was cut off would be believed.
-// Behind such an end comes a comment here, which changes nothing but that.
+// A text for yaml-cpp's parser, read in place. yaml-cpp (0.7) treats an unclosed quotation as
+// closed if the text ends with its line, so that a truncated file would be accepted. This buffer
+// appends a comment after such an end, which prevents that and changes nothing else.
 class YamlTextBuffer final : public std::streambuf {
  public:
   // `text` outlives it.

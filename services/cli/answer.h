@@ -12,7 +12,7 @@
 
 namespace galen::cli {
 
-// What commands that answer once, out of files and the knowledge, have in common.
+// Shared by commands that answer once, out of files and the knowledge.
 
 // Declares --json and --knowledge.
 void DeclareAnswer(CLI::App& command, bool& json, std::vector<std::string>& knowledge);

@@ -24,9 +24,9 @@
 namespace galen::cli {
 namespace {
 
-// How long a killed command may take to be gone where it is stuck in the kernel.
+// How long a killed command that is stuck in the kernel may take to exit.
 constexpr absl::Duration kDying = absl::Seconds(3);
-// Of a log, to tell what it is.
+// Bytes of a log that are read to recognise its kind.
 constexpr std::size_t kLookedAt = 4 << 20;
 
 ExitCode Ended(const absl::Status& status, Console& console) {

@@ -52,7 +52,7 @@ absl::StatusOr<std::string> AddAsChecksRead(const AddArguments& arguments,
     artefact.in_container = arguments.in_job;
   }
   if (!arguments.command.empty()) {
-    // What was typed is known, and tells more than what the lines look like.
+    // The typed command is known, and says more than the look of the lines.
     intake::Artefact artefact;
     artefact.first_line = 1;
     artefact.content_line = 2;

@@ -18,7 +18,7 @@ namespace {
 using knowledge::v1::Check;
 using knowledge::v1::Rule;
 
-// What a group of checks, the part of a name before the dot, looks at.
+// Title of each group of checks; the group is the part of a check's name before the dot.
 const std::map<std::string, std::string, std::less<>>& GroupTitles() {
   static const std::map<std::string, std::string, std::less<>> kTitles = {
       {"gpu", "GPUs, their memory, links and driver"},
@@ -31,7 +31,7 @@ const std::map<std::string, std::string, std::less<>>& GroupTitles() {
       {"framework", "Frameworks and libraries"},
       {"user", "The user's settings"},
       {"log", "Logs"},
-      {"history", "What changed, and what happened before"},
+      {"history", "Changes and earlier failures"},
       {"telemetry", "Time series"},
       {"exec", "Programs of others, where they are installed"},
   };
@@ -78,7 +78,7 @@ std::string KindText(const Check& check) {
   }
 }
 
-// What a check does to a machine, for the index.
+// A check's demands on the machine, for the index.
 std::string Mark(const Check& check) {
   std::vector<std::string> marks(check.needs().begin(), check.needs().end());
   if (check.intrusive()) marks.emplace_back("**intrusive**");
@@ -161,7 +161,7 @@ void FindingsTable(const Check& check, std::string& page) {
 
 void DataTable(const Check& check, std::string& page) {
   if (check.data_size() == 0) return;
-  absl::StrAppend(&page, "| goes by | value | source |\n|---|---|---|\n");
+  absl::StrAppend(&page, "| data | value | source |\n|---|---|---|\n");
   for (const auto& datum : check.data()) {
     std::string value;
     if (datum.has_number()) value = absl::StrCat(datum.number());

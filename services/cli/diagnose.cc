@@ -54,11 +54,11 @@ class LiveProgress {
   bool pending_ = false;
 };
 
-// Where it was drawn to, or why not.
+// Draws the courses into the file, and reports the file or why there is none.
 void Draw(const v1::Report& report, const std::string& file, Console& console) {
   const std::string svg = svg::CoursesSvg(report.courses(), report.headline());
   if (svg.empty()) {
-    console.err << "galen: --svg: nothing was drawn, as no numbers over time were read\n";
+    console.err << "galen: --svg: nothing was drawn, as no time series were read\n";
     return;
   }
   std::ofstream out(file, std::ios::binary | std::ios::trunc);

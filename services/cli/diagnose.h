@@ -29,7 +29,7 @@ struct DiagnoseArguments {
   std::string start;     // RFC 3339, of the trouble; "": not known
   std::string end;       // the same
   std::string baseline;  // "START,END": a time that was as it should be; ""
-  std::string svg;       // file for the picture of numbers over time; "": none
+  std::string svg;       // file for the picture of the time series; "": none
   std::string keep_in;   // folder where what was given is kept; "": only meanwhile
   bool stored = false;   // the diagnosis is there afterwards: it can be answered by name
   bool here = false;     // the logs are of this machine
@@ -38,7 +38,7 @@ struct DiagnoseArguments {
   std::optional<ReasoningForm> show_reasoning;  // after the report; a drawing: instead of it
 };
 
-// Where a command talks to.
+// Streams of a command.
 struct Console {
   std::istream& in;
   std::ostream& out;     // the answer

@@ -23,9 +23,9 @@ class DiagnosisApi {
   virtual absl::StatusOr<v1::ListDiagnosesResponse> List(
       const v1::ListDiagnosesRequest& request) = 0;
   virtual absl::StatusOr<v1::Diagnosis> Escalate(const v1::EscalateDiagnosisRequest& request) = 0;
-  // Gives every event after `after_sequence` in order, until the diagnosis ends or awaits
-  // feedback. A lost connection is taken up again where it broke; when the store lost events that
-  // were given, those after `after_sequence` are given anew, as they are done again.
+  // Gives every event after `after_sequence` in order, until the diagnosis ends or awaits feedback.
+  // After a lost connection it resumes where it broke. If the store lost events that were given
+  // already, all events after `after_sequence` are given again, as the diagnosis repeats them.
   virtual absl::Status Watch(const std::string& name, std::int64_t after_sequence,
                              const std::function<void(const v1::DiagnosisEvent&)>& on_event) = 0;
 };

@@ -6,11 +6,11 @@
 
 namespace galen::cli {
 
-// What `galen` returns to a script.
+// Exit codes of `galen`.
 enum ExitCode {
   kOk = 0,           // done; for `diagnose`: a cause is confirmed
   kBroken = 1,       // Galen itself failed
-  kBadInput = 2,     // the caller can mend it
+  kBadInput = 2,     // the caller can fix it
   kNoCause = 3,      // diagnosed, and no cause confirmed
   kUnreachable = 4,  // the service did not answer
   kMismatch = 5,     // `advisor register`: the job does not run there; `advisor test`: an alarm

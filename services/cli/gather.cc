@@ -128,7 +128,8 @@ class Gatherer {
     return absl::OkStatus();
   }
 
-  // What it is shows at its beginning; the rest is read where logs are read, in constant memory.
+  // Reads only the beginning, which shows the kind of file; the rest is read where logs are read,
+  // in constant memory.
   absl::Status AddByName(const std::string& path, const std::string& shown) {
     std::error_code error;
     intake::Text text = {.name = shown,
@@ -181,7 +182,7 @@ absl::Status ReadTime(absl::string_view flag, absl::string_view text,
   return absl::OkStatus();
 }
 
-// What a call says beside its texts.
+// Applies the options of the call to the incident.
 absl::StatusOr<v1::Incident> WithOptions(const DiagnoseArguments& arguments,
                                          v1::Incident incident) {
   if (!arguments.nodes.empty()) {
@@ -221,8 +222,8 @@ bool SameMachine(absl::string_view a, absl::string_view b) {
   return a.substr(0, a.find('.')) == b.substr(0, b.find('.'));
 }
 
-// Typed at the prompt, and short: it is about this machine. What was pasted or piped in, or stands
-// in a file, came from somewhere.
+// Typed at the prompt, and short: it is about this machine. Pasted or piped text, and text in a
+// file, came from somewhere else.
 bool IsSentence(const intake::Text& text) {
   constexpr std::ptrdiff_t kMostBreaks = 1;
   const std::string& content = text.content;
@@ -321,7 +322,7 @@ absl::StatusOr<Gathered> GatherIncident(const DiagnoseArguments& arguments,
   }
   if (bundle != nullptr) {
     GALEN_RETURN_IF_ERROR(CopyBundle(*bundle, directory));
-    // What was said now is the report; the bundle's own words come behind it.
+    // The words of this call are the report; the bundle's own words follow them.
     const std::string own = reported.description();
     reported.clear_description();
     GALEN_ASSIGN_OR_RETURN(gathered.incident,
@@ -336,7 +337,7 @@ absl::StatusOr<Gathered> GatherIncident(const DiagnoseArguments& arguments,
     if (IsEmpty(gathered.incident)) return NothingToDiagnose();
     return gathered;
   }
-  // Of this machine: its checks run live, and the logs come beside them.
+  // About this machine: its checks run live, and the logs complement them.
   gathered.incident.clear_bundle();
   gathered.incident.clear_nodes();
   for (const std::string& node : arguments.nodes) gathered.incident.add_nodes(node);

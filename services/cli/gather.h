@@ -16,7 +16,7 @@
 
 namespace galen::cli {
 
-// What `galen diagnose` was given to read: sentences, pasted text, files, folders, standard input.
+// Reads the inputs of `galen diagnose`: sentences, pasted text, files, folders, standard input.
 // Files of a folder come in the order of their names; hidden ones are left out. A word that is not
 // a file or folder is text.
 //
@@ -29,13 +29,13 @@ absl::StatusOr<std::vector<intake::Text>> GatherTexts(const DiagnoseArguments& a
 // The name of this machine; "" where it has none.
 std::string OwnHostName();
 
-// Where `galen up` keeps its diagnoses.
+// Default store of `galen up`.
 std::string DefaultStore();
 
-// Where `galen up` keeps what was pasted: beside its diagnoses.
+// Folder in which `galen up` keeps pasted evidence: beside its store.
 std::string EvidenceBeside(const std::string& store);
 
-// An incident, and where its evidence lies.
+// An incident, and the place of its evidence.
 struct Gathered {
   v1::Incident incident;
   // Holds the bundle that was made of what was pasted; kept until the diagnosis is done.
@@ -44,10 +44,10 @@ struct Gathered {
   std::vector<std::string> job_logs;
 };
 
-// Makes the incident of a call in this process. What programs wrote becomes evidence of the
-// machines that it names (intake::AddEvidence), on top of a copy of the bundle, if there is one.
-// This machine itself is looked at only where there is a sentence and nothing else, where the logs
-// name this host, or with --here.
+// Makes the incident of a call in this process. Output of programs becomes evidence of the machines
+// that it names (intake::AddEvidence), on top of a copy of the bundle, if there is one. This
+// machine itself is examined only if there is a sentence and nothing else, if the logs name this
+// host, or with --here.
 absl::StatusOr<Gathered> GatherIncident(const DiagnoseArguments& arguments,
                                         const std::vector<intake::Text>& texts,
                                         const host::Bundle* bundle, const intake::Kinds& kinds,

@@ -72,7 +72,7 @@ absl::StatusOr<std::optional<execution::TelemetryChecks::Options>> Measuring(
     measuring->live = execution::TelemetryChecks::Opened{
         options.counters->source, {options.counters->first, options.counters->last}, std::nullopt};
   }
-  // Whoever starts this may see what the server has.
+  // The person who starts this program may see all data of the server.
   measuring->live_for_bundles = true;
   measuring->bundle_root = [roots = options.roots](const std::string& bundle) {
     return host::ResolveWithin(bundle, roots, "--bundle-root");
@@ -92,14 +92,15 @@ std::vector<std::string> NodesWithNumbers(const LocalMesh::Options& options,
     window.start = absl::FromUnixSeconds(incident.start_time().seconds());
   if (incident.has_end_time()) window.end = absl::FromUnixSeconds(incident.end_time().seconds());
   std::vector<std::string> nodes = checks.LiveNodes(window);
-  // Of a server that knows more than a job's machines these are not the job's.
+  // More nodes than a job has: the server covers a whole fleet, so they are not the job's.
   if (nodes.size() > kMostNodes) nodes.clear();
   return nodes;
 }
 
 }  // namespace
 
-// What rests on the knowledge: made together, replaced together, and kept until nobody uses it.
+// The parts that depend on the knowledge: made together, replaced together, and kept until nobody
+// uses them.
 struct LocalMesh::Minds {
   Minds(std::shared_ptr<const knowledge::Knowledge> loaded,
         std::shared_ptr<const log_scan::Scanner> compiled, const Clock& clock,
@@ -193,7 +194,7 @@ struct LocalMesh::Parts {
     return absl::OkStatus();
   }
 
-  // First who calls, then who is called: what the pool still holds uses what stands above it.
+  // Callers end before the parts they call: tasks still in the pool use the members above it.
   ~Parts() {
     reloader.reset();
     orchestrator.reset();
@@ -214,11 +215,11 @@ struct LocalMesh::Parts {
   const incident_history::Store* Confirmed() const {
     return history == nullptr ? nullptr : &history->store();
   }
-  // Where agents answer.
+  // The threads on which agents answer.
   ThreadPool& Asking() { return asking == nullptr ? *pool : *asking; }
 
-  // The bundle is opened once for all calls of a diagnosis: by the node that its checks run on. Who
-  // asks for its nodes begins a diagnosis, so its logs are read for the checks meanwhile.
+  // The bundle is opened once for all calls of a diagnosis: by the node that its checks run on. The
+  // question for its nodes begins a diagnosis, so its logs are read ahead for the checks.
   static execution::CheckRunner::Options RunnerOptions(const Options& options,
                                                        const LocalNode& node, ThreadPool& pool,
                                                        execution::TelemetryChecks* telemetry,
@@ -443,10 +444,10 @@ absl::StatusOr<v1::Diagnosis> LocalMesh::SubmitFeedback(const v1::SubmitFeedback
     const std::shared_ptr<const knowledge::Knowledge> book = parts_->knowledge.Get();
     const knowledge::v1::Label* label = book->FindLabel(request.confirmed_label());
     if (label == nullptr || !knowledge::IsLeaf(*label)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("confirmed_label: ", request.confirmed_label(),
-                       " is no cause of the taxonomy; `galen kb search` finds its name, `galen kb "
-                       "add-label` adds one"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "confirmed_label: ", request.confirmed_label(),
+          " is not a cause of the taxonomy; `galen kb search` finds its name, `galen kb "
+          "add-label` adds one"));
     }
   }
   return parts_->orchestrator->SubmitFeedback(request);

@@ -45,7 +45,7 @@ class LocalMesh final : public DiagnosisApi {
     // that name no machine are then about those that it knows.
     std::string prometheus;
     std::string prometheus_key_file;
-    // What those two name, opened already.
+    // The source that those two name, if it is open already.
     std::optional<telemetry::OpenedSource> counters;
     std::string history;  // directory of the site's own past incidents (SiteHistory); "": none
     std::string store = ":memory:";  // SQLite file or Redis URL, see store::OpenStore()
@@ -55,17 +55,17 @@ class LocalMesh final : public DiagnosisApi {
     // Files that are the logs of the job on this machine, for the checks that read logs.
     std::vector<std::string> job_logs;
     std::string strategy = "tiered";  // of diagnoses that name none
-    // Who may let a test load a device.
+    // Policy for tests that load a device.
     orchestrator::TestPolicy tests = orchestrator::TestPolicy::kApproved;
     // The site's knowledge directory: what a person confirms becomes a proposal there; "" nowhere.
     std::string site;
-    // Take up changes of the knowledge's files, and tell of each version that is taken or refused.
+    // Reloads changed knowledge files, and reports each version that is accepted or refused.
     bool reload = false;
     std::function<void(const std::string& news)> tell;
-    // What becomes of diagnoses, and what goes wrong with them, into the log of this process.
+    // Writes outcomes and errors of diagnoses into the log of this process.
     bool log = false;
     int threads = 8;
-    // Where bundles are made of what people paste; "": their texts are searched only.
+    // Folder for the bundles made of pasted text; "": pasted text is only searched.
     std::string evidence;
 
     // Fills in `loaded`, `scanner` and `words` from `knowledge`.
@@ -94,7 +94,7 @@ class LocalMesh final : public DiagnosisApi {
   void AddMetrics(metrics::Registry& registry) const;
 
   orchestrator::Orchestrator& orchestrator();
-  // Where adapters of this process may run what they hand over.
+  // Threads for the tasks of this process's adapters.
   Executor& executor();
 
  private:
@@ -105,15 +105,15 @@ class LocalMesh final : public DiagnosisApi {
   const std::unique_ptr<Parts> parts_;
 };
 
-// Who holds the leases in `store`: `name` itself in a file, which processes of one machine use in
-// turn; in a Redis that many share also this host and `what`, so that nobody else is taken for it.
+// Owner of the leases in `store`: `name` itself for a file, which processes of one machine use in
+// turn; for a shared Redis also this host and `what`, so that owners differ.
 std::string OwnerIn(const std::string& store, const std::string& name, const std::string& what);
 
 // The knowledge of these directories, or of the one that came with the program.
 absl::StatusOr<std::shared_ptr<const knowledge::Knowledge>> LoadKnowledge(
     const std::vector<std::string>& directories);
 
-// What outcomes are understood by, of the same directories; null if none has any lists.
+// Phrases that identify outcomes, from the same directories; null if none has any lists.
 absl::StatusOr<std::shared_ptr<const phrases::OutcomeWords>> LoadOutcomeWords(
     const std::vector<std::string>& directories);
 
@@ -132,8 +132,8 @@ struct LocalNode {
 };
 
 // GatherIncident(), with the counters of `options->prometheus` opened into `options`. A log that
-// names no machine is then about those that there are counters of at that time, unless they are too
-// many to be one job's.
+// names no machine is then about the machines that have counters at that time, unless they are too
+// many for one job.
 absl::StatusOr<Gathered> GatherWithNumbers(const DiagnoseArguments& arguments,
                                            const std::vector<intake::Text>& texts,
                                            const host::Bundle* bundle, const intake::Kinds& kinds,

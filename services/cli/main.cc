@@ -1,5 +1,5 @@
-// galen: the command line. This file declares the commands and their options; each command stands
-// in a file of its own.
+// galen: the command line. This file declares the commands and their options; each command is in a
+// file of its own.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -136,7 +136,7 @@ ExitCode RunDiagnose(const Arguments& arguments, Console& console) {
     if (!mesh.ok()) return refuse(mesh.status());
     api = *std::move(mesh);
   }
-  // Who calls from within a trace of its own says so as OpenTelemetry's command line tools do.
+  // A caller within a trace of its own passes it as OpenTelemetry's command line tools do.
   const char* parent = std::getenv("TRACEPARENT");
   const trace::Scope scope(
       {trace::Parse(parent == nullptr ? "" : parent).value_or(trace::Context()), ""});
@@ -229,7 +229,7 @@ ExitCode RunChecks(const Arguments& arguments, ChecksCommand command, Console& c
   for (const std::string& check : arguments.checks) {
     if ((*knowledge)->FindCheck(check) == nullptr) {
       console.err << "galen: check \"" << check
-                  << "\": not in the catalogue; `galen checks list` shows what there is"
+                  << "\": not in the catalogue; run `galen checks list` to see the checks"
                   << std::endl;
       return kBadInput;
     }
@@ -533,7 +533,7 @@ int Main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    // CLI11 has codes of its own; ours say whether the caller can mend it.
+    // CLI11 has codes of its own; ours say whether the caller can fix it.
     return app.exit(error) == 0 ? kOk : kBadInput;
   }
   if (*eval) {

@@ -154,7 +154,7 @@ std::vector<std::string> Progress::Tell(const v1::DiagnosisEvent& event) {
       break;
     case v1::DiagnosisEvent::kVerdictsGiven:
       for (const v1::Verdict& verdict : event.verdicts_given().verdicts()) {
-        // A cause that stays confirmed is no news; one that is taken back is.
+        // A cause that stays confirmed is not news; one that is withdrawn is.
         v1::Verdict::Outcome& told = told_[verdict.label()];
         const bool was = told == v1::Verdict::CONFIRMED;
         told = verdict.outcome();

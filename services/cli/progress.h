@@ -19,7 +19,7 @@ class Progress {
   // Lines without newlines; may be none.
   std::vector<std::string> Tell(const v1::DiagnosisEvent& event);
 
-  // What is going on right now, for a line that is rewritten; "" when nothing is.
+  // The current step, for a line that is rewritten; "" when there is none.
   std::string Status() const { return status_; }
 
  private:

@@ -93,7 +93,7 @@ std::string AsText(const std::vector<ReasoningStep>& steps, const Terminal& term
     for (const std::size_t parent : parents[i]) {
       if (parent < i && (below == steps.size() || parent > below)) below = parent;
     }
-    // What everything leads to stands by itself, and so does an objection to several steps.
+    // The summary, which everything leads to, is a root, and so is an objection to several steps.
     const bool alone = steps[i].kind() == ReasoningStep::SUMMARY ||
                        (steps[i].kind() == ReasoningStep::CRITIQUE && parents[i].size() > 1);
     if (below == steps.size() || alone) {

@@ -16,11 +16,10 @@ namespace galen::cli {
 // The error of a call to the execution agent at `address`, with what a person can do about it.
 absl::Status ExecutionError(const std::string& address, const absl::Status& status);
 
-// Runs checks through the execution agent at `address` and gives the results in the order in which
-// they came. A request that names no node is for all that the agent holds. Blocks. What
-// execution.proto says of errors, UNAVAILABLE when nobody answers there, INVALID_ARGUMENT when
-// another service does, and FAILED_PRECONDITION
-// when the address is not loopback and there are no certificates.
+// Runs checks through the execution agent at `address` and returns the results in the order of
+// arrival. A request that names no node covers all nodes of the agent. Blocks. Errors as of
+// execution.proto; also UNAVAILABLE if nobody answers there, INVALID_ARGUMENT if another service
+// does, and FAILED_PRECONDITION if the address is not loopback and there are no certificates.
 absl::StatusOr<std::vector<v1::CheckResult>> RunChecksAt(const std::string& address,
                                                          const rpc::SecurityOptions& security,
                                                          execution::v1::RunChecksRequest request,

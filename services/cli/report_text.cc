@@ -117,7 +117,7 @@ std::string NotProven(const v1::Cause& cause) {
              : absl::StrCat("judged by the model ", cause.judged_by(), ", not proven by a check");
 }
 
-// What checks found abnormal although no cause follows from it, those of logs first.
+// Abnormal findings that no cause follows from, those of logs first.
 void TellSeen(const v1::Diagnosis& diagnosis, Page& page) {
   constexpr int kMostSeen = 3;
   int seen = 0;
@@ -178,7 +178,7 @@ void TellAnswer(const v1::Diagnosis& diagnosis, Page& page) {
   }
 }
 
-// What the last answer changed.
+// Effects of the last answer.
 void TellChanges(const v1::Report& report, Page& page) {
   bool first = true;
   for (const v1::Change& change : report.changes()) {
@@ -191,7 +191,7 @@ void TellChanges(const v1::Report& report, Page& page) {
   if (!first) page.Blank();
 }
 
-// What would decide between the causes; with `verbose` what each answer would do to them.
+// Questions that would decide between the causes; with `verbose` the effect of each answer.
 void TellQuestions(const v1::Report& report, bool verbose, Page& page) {
   const auto tell = [&](absl::string_view heading,
                         const google::protobuf::RepeatedPtrField<v1::Question>& questions) {
@@ -223,7 +223,7 @@ void TellQuestions(const v1::Report& report, bool verbose, Page& page) {
   tell("Tests", report.tests());
 }
 
-// What was read of what the reader gave, and what was not.
+// The reader's inputs that were read, and those that were not.
 void TellRead(const v1::Incident& incident, Page& page) {
   std::vector<std::string> read;
   std::vector<std::string> unread;
@@ -267,7 +267,7 @@ std::string DeviceText(const v1::Device& device) {
   return text;
 }
 
-// What was looked at of the system; "?" is what nobody knows.
+// The examined parts of the system; "?" is unknown.
 void TellSystem(const v1::SystemReview& review, Page& page) {
   if (review.families().empty()) return;
   page.Blank();
@@ -347,7 +347,7 @@ void TellThroughput(const v1::Report& report, Page& page) {
   }
 }
 
-// All that was looked at and is not the answer.
+// Other results, besides the answer.
 void TellRest(const v1::Report& report, Page& page) {
   if (!report.secondary_effects().empty()) {
     page.Blank();

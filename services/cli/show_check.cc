@@ -107,7 +107,8 @@ ExitCode ShowCheck(const knowledge::Knowledge& knowledge, const std::string& nam
   const Check* const check = knowledge.FindCheck(name);
   if (check == nullptr) {
     console.err << "galen: check \"" << name
-                << "\": not in the catalogue; `galen checks list` shows what there is" << std::endl;
+                << "\": not in the catalogue; run `galen checks list` to see the checks"
+                << std::endl;
     return kBadInput;
   }
   if (json) {

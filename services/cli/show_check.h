@@ -38,7 +38,7 @@ class CheckProgress {
  private:
   Console& console_;
   const bool shown_;
-  std::map<std::string, std::string> running_;  // evidence id: what is told of it
+  std::map<std::string, std::string> running_;  // evidence id: its last progress
   bool drawn_ = false;
 };
 

@@ -9,7 +9,7 @@
 
 namespace galen::cli {
 
-// What a stream can show.
+// Capabilities of an output stream.
 struct Terminal {
   bool interactive = false;  // colour and lines that are rewritten
   int width = 100;           // columns

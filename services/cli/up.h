@@ -22,10 +22,9 @@ struct UpOptions {
   log::Format log_format = log::Format::kText;
 };
 
-// `galen up`: serves DiagnosisService from a mesh in this process, until SIGTERM. What happens
-// meanwhile, and an error, goes into the log of this process. `numbers` holds those of what the
-// caller made; those of the mesh are added. The caller has blocked the termination signals before
-// any thread was made.
+// `galen up`: serves DiagnosisService from a mesh in this process, until SIGTERM. Events and errors
+// go into the log of this process. `numbers` holds the metrics of the caller's parts; those of the
+// mesh are added. The caller has blocked the termination signals before any thread was made.
 ExitCode ServeMesh(const LocalMesh::Options& mesh, const UpOptions& options,
                    metrics::Registry& numbers);
 

@@ -33,7 +33,7 @@ namespace {
 // Events that may wait for the terminal; the oldest go first.
 constexpr std::size_t kMaxQueuedEvents = 10'000;
 
-// What comes from other threads and is printed by this one. Thread-safe.
+// Events from other threads, for this one to print. Thread-safe.
 class Inbox {
  public:
   void Put(execution::v1::NodeEvent event) {

@@ -45,7 +45,8 @@ void TellList(absl::string_view heading, const google::protobuf::RepeatedPtrFiel
 }  // namespace
 
 std::string WriteAttachment(const Report& report) {
-  std::string out = absl::StrCat("# All that was looked at: ", Inline(report.headline()), "\n\n");
+  std::string out =
+      absl::StrCat("# Everything that was examined: ", Inline(report.headline()), "\n\n");
   TellList("Secondary effects", report.secondary_effects(), out);
   TellList("Ruled out", report.ruled_out(), out);
   TellList("Undecided", report.undecided(), out);

@@ -7,8 +7,8 @@
 
 namespace galen::conclusion {
 
-// What the tickets leave out, in Markdown: each effect, each cause that was ruled out or is
-// undecided with its reasons, the ideas and the notes. Pure.
+// The part of a report that tickets omit, in Markdown: effects, causes that were ruled out or are
+// undecided with their reasons, suggestions and notes. Pure.
 std::string WriteAttachment(const galen::v1::Report& report);
 
 }  // namespace galen::conclusion

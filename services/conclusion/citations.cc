@@ -138,7 +138,7 @@ std::vector<std::string> Limits(const galen::v1::EvidenceSet& evidence) {
   std::map<std::pair<bool, std::string>, Group> groups;
   for (const CheckResult& result : evidence.results()) {
     if (result.status() == CheckResult::PASS || result.status() == CheckResult::FAIL) continue;
-    // A message that names its own check or node is the same message for the next one.
+    // A message that names its own check or node counts as the same message for the next one.
     std::string why = result.message();
     if (!result.check().empty()) absl::StrReplaceAll({{result.check(), "it"}}, &why);
     if (!result.node().empty()) absl::StrReplaceAll({{result.node(), "the node"}}, &why);
@@ -173,7 +173,7 @@ std::string LeftOut(const knowledge::Knowledge& knowledge, const galen::v1::Evid
   }
   if (left.empty()) return "";
   return absl::StrCat(left.size(), left.size() == 1 ? " check was" : " checks were",
-                      " not run, since little pointed to what they tell (", Names(left),
+                      " not run, since little pointed to them (", Names(left),
                       "); strategy exhaustive runs all");
 }
 

@@ -11,22 +11,22 @@
 
 namespace galen::conclusion {
 
-// What the evidence id of a past incident begins with.
+// Prefix of the evidence id of a past incident.
 inline constexpr absl::string_view kIncidentPrefix = "incident/";
 
-// Adds to `report.evidence` what its causes cite, each id once, in the order of citation. Pure.
+// Adds the citations of the causes to `report.evidence`, each id once, in the order of citation.
+// Pure.
 void FillEvidence(const knowledge::Knowledge& knowledge, const galen::v1::EvidenceSet& evidence,
                   galen::v1::Report& report);
 
-// How many results there are of each status. Pure.
+// The number of results of each status. Pure.
 galen::v1::CheckCounts CountChecks(const galen::v1::EvidenceSet& evidence);
 
-// What limited the answer: checks that were skipped or gave an error, grouped by why, one sentence
-// each; and what summarization could not read. Pure.
+// Limits of the answer: checks that were skipped or failed, grouped by reason, one sentence each;
+// and inputs that summarization could not read. Pure.
 std::vector<std::string> Limits(const galen::v1::EvidenceSet& evidence);
 
-// Which checks a search that ran some did not run though it could have; "" when there are none.
-// Pure.
+// Checks that a search which ran some could have run but did not; "" if there are none. Pure.
 std::string LeftOut(const knowledge::Knowledge& knowledge, const galen::v1::EvidenceSet& evidence);
 
 }  // namespace galen::conclusion

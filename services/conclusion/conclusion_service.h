@@ -10,10 +10,10 @@
 
 namespace galen::conclusion {
 
-// gRPC's side of ReportWriter: conversion only.
+// gRPC adapter over ReportWriter: conversion only.
 class ConclusionServiceImpl final : public v1::ConclusionService::CallbackService {
  public:
-  // Each call is answered by what is current when it begins. `executor` must outlive the service.
+  // Each call uses the version that is current at its start. `executor` must outlive the service.
   ConclusionServiceImpl(HotSwap<ReportWriter> writer, Executor& executor)
       : writer_(std::move(writer)), executor_(executor) {}
   grpc::ServerUnaryReactor* Conclude(grpc::CallbackServerContext* context,

@@ -23,7 +23,7 @@ using galen::v1::NodeExclusion;
 using galen::v1::Report;
 
 constexpr int kMostCourses = 16;
-// A phase that gives less than so much away is none: as telemetry.throughput.
+// A phase that loses less than this share does not count as a loss, as in telemetry.throughput.
 constexpr double kLeastLoss = 0.04;
 
 double Seconds(const google::protobuf::Timestamp& time) {
@@ -35,7 +35,7 @@ double StepOf(const Course& course) {
          1e-9 * static_cast<double>(course.step().nanos());
 }
 
-// Mean of what is known between two times; NaN: nothing is.
+// Mean of the known values between two times; NaN: none is known.
 double Mean(const Course& course, double from, double to) {
   const double start = Seconds(course.start_time());
   const double step = StepOf(course);
@@ -57,7 +57,7 @@ struct Phase {
   std::set<std::string> who;  // stands out in it
 };
 
-// The suspects of each node, by what the causes cite.
+// The suspects of each node, from the citations of the causes.
 std::map<std::string, std::vector<const Course*>> SuspectsOf(
     const std::set<std::string>& cited, const galen::v1::EvidenceSet& evidence,
     std::map<std::string, std::set<std::string>>& ids) {
@@ -82,7 +82,7 @@ const Course* ThroughputIn(const galen::v1::EvidenceSet& evidence) {
   return nullptr;
 }
 
-// Whether a course is up between two times: above half of the way from its lowest to its highest.
+// Whether a course is up between two times: above the middle of its range.
 bool IsUp(const Course& course, double from, double to) {
   float low = INFINITY;
   float high = -INFINITY;
@@ -114,7 +114,7 @@ std::vector<Phase> PhasesOf(const Course& throughput,
   return phases;
 }
 
-// Of the throughput of now, in %, when these are left out.
+// Throughput gained without the machines in `out`, in % of the throughput of all phases.
 double Gain(const std::vector<Phase>& phases, double best, const std::set<std::string>& out) {
   double now = 0;
   double then = 0;
@@ -161,7 +161,7 @@ NodeExclusion ExcludeNodes(const Report& report, const galen::v1::EvidenceSet& e
   while (!left.empty()) {
     std::string next;
     double most = -1;
-    double stands = -1;  // of equal gains, who stands out for longer
+    double stands = -1;  // at equal gains, the node that stands out longer
     for (const std::string& node : left) {
       std::set<std::string> with = out;
       with.insert(node);
@@ -193,7 +193,7 @@ NodeExclusion ExcludeNodes(const Report& report, const galen::v1::EvidenceSet& e
   } else {
     for (NodeExclusion::Node& node : *exclusion.mutable_nodes()) node.clear_gain_pct();
     exclusion.set_verify(
-        "what is gained cannot be told, since throughput had no better time in the window; run the "
+        "the gain is unknown, since throughput had no better time in the window; run the "
         "job without them and diagnose it with this window as its baseline: telemetry.throughput "
         "must give a loss_beside_pct below 0");
   }

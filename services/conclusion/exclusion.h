@@ -6,18 +6,18 @@
 
 namespace galen::conclusion {
 
-// Which machines of the confirmed causes to leave out of the job, the one that gains most first:
-// those that stand in courses of results that the causes cite.
+// Machines of the confirmed causes to leave out of the job, the one with the greatest gain first. A
+// machine is a candidate if it appears in courses of results that the causes cite.
 //
-// The gain rests on what the slowest machine of a synchronous job sets: a phase of throughput is
-// regained once all machines that stand out in it are left out, and no part of it before. Where
-// throughput has no better phase it cannot be told. Nothing where no machine is to blame, or most
-// of them are: who leaves those out has no job left. Pure.
+// The gain assumes that the slowest machine limits a synchronous job: a phase of throughput is
+// regained once all machines that stand out in it are left out, and not before. The gain is unknown
+// if throughput has no better phase. Empty if no machine is to blame, or if most machines are:
+// without them no job is left. Pure.
 galen::v1::NodeExclusion ExcludeNodes(const galen::v1::Report& report,
                                       const galen::v1::EvidenceSet& evidence);
 
-// What a picture of the report shows: throughput, then what the causes rest on, then whatever else
-// is abnormal. Pure.
+// Fills in the courses that the picture of a report shows: throughput, then those that the causes
+// cite, then other abnormal ones. Pure.
 void FillCourses(const galen::v1::EvidenceSet& evidence, galen::v1::Report& report);
 
 }  // namespace galen::conclusion

@@ -10,10 +10,10 @@
 
 namespace galen::conclusion {
 
-// Hands calls straight to a ReportWriter of this process.
+// Passes calls directly to a ReportWriter of this process.
 class LocalConclusionClient final : public clients::ConclusionClient {
  public:
-  // Each call is answered by what is current when it begins. `executor` must outlive the client and
+  // Each call uses the version that is current at its start. `executor` must outlive the client and
   // every call in flight.
   LocalConclusionClient(HotSwap<ReportWriter> writer, Executor& executor)
       : writer_(std::move(writer)), executor_(executor) {}

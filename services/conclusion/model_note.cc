@@ -33,7 +33,7 @@ std::string Counted(std::int64_t count, absl::string_view one, absl::string_view
   return absl::StrCat(count, " ", count == 1 ? one : many);
 }
 
-// How past incidents were searched, where a model was to embed the question; the last time counts.
+// The search for past incidents, if a model was to embed the question; the last search counts.
 std::string SearchNote(const Reasoned& embedded) {
   if (embedded.fallback() == Reasoned::NONE) {
     return absl::StrCat("past incidents were searched by the vectors of ", embedded.model());

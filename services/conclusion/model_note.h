@@ -7,9 +7,9 @@
 
 namespace galen::conclusion {
 
-// What language models had to do with a diagnosis, in one line for the report: how many questions
-// they answered, how many the built-in reasoner answered in their place and why, what it took. ""
-// when no model was to answer. Pure.
+// The part of language models in a diagnosis, as one line for the report: how many questions they
+// answered, how many the built-in reasoner answered instead and why, and the cost. "" if no model
+// was to answer. Pure.
 std::string ModelNote(const google::protobuf::RepeatedPtrField<galen::v1::Reasoned>& reasoned,
                       const std::string& money);
 

@@ -23,9 +23,10 @@ using galen::v1::Report;
 
 constexpr int kMostSuspects = 3;
 constexpr std::size_t kPlacesOfCause = 64;
-// A suspect with less is not worth a headline that says that nothing is broken.
+// The least probability of a suspect that the headline "No fault found" names as not excluded.
 constexpr double kWorthNaming = 0.3;
-// An open verdict is a suspicion: less than what presumes a cause (0.35, docs/reasoner.md).
+// An open verdict is a suspicion: below the probability that presumes a cause (0.35,
+// docs/reasoner.md).
 constexpr double kSuspicion = 0.34;
 constexpr absl::string_view kShown = "shown beside the answer";
 
@@ -35,7 +36,7 @@ const Hypothesis* FindJudged(const v1::ConcludeRequest& request, const std::stri
   return found == request.hypotheses().end() ? nullptr : &*found;
 }
 
-// The evidence that a line is of, where it is of some.
+// The evidence that the line belongs to, if any.
 std::string EvidenceIdOf(const v1::ConcludeRequest& request, const Citation& citation) {
   for (const auto& result : request.evidence().results()) {
     if (result.id() == citation.artefact()) return result.id();
@@ -48,9 +49,9 @@ std::string EvidenceIdOf(const v1::ConcludeRequest& request, const Citation& cit
   return "";
 }
 
-// As many devices as nodes belong to each other in their order, else one of a kind to all of the
-// other. If the model names no machine, the places are those of the abnormal findings that it
-// cites.
+// Equally many devices and nodes are paired in their order; otherwise one of a kind belongs to all
+// of the other. If the model names no machine, the places are those of the abnormal findings that
+// it cites.
 void AddPlaces(const v1::ConcludeRequest& request, const ModelVerdict& verdict, Cause& cause) {
   std::set<std::pair<std::string, std::string>> added;
   const auto add = [&](const std::string& node, const std::string& device) {
@@ -78,7 +79,7 @@ void AddPlaces(const v1::ConcludeRequest& request, const ModelVerdict& verdict, 
     return;
   }
   const bool paired = devices.size() == nodes.size();
-  // Several devices on several machines: nothing tells which is where.
+  // With several devices on several machines, it is unknown which is where.
   if (!paired && nodes.size() > 1 && devices.size() > 1) devices.clear();
   if (devices.empty()) devices.emplace_back();
   for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -108,7 +109,7 @@ Cause CauseOf(const knowledge::Knowledge& knowledge, const v1::ConcludeRequest& 
   return cause;
 }
 
-// Puts a cause before the suspects, those of the same label apart.
+// Puts a cause before the suspects, and drops other suspects with its label.
 void PutFirst(Cause cause, Report& report) {
   std::vector<Cause> suspects = {std::move(cause)};
   for (Cause& each : *report.mutable_suspects()) {
@@ -120,7 +121,7 @@ void PutFirst(Cause cause, Report& report) {
   report.mutable_suspects()->Assign(suspects.begin(), suspects.end());
 }
 
-// What is named among the suspects is not told once more as undecided or ruled out.
+// Removes a suspect from the undecided and ruled-out causes, so that the report names it once.
 void TellOnce(const std::string& label, Report& report) {
   for (auto* causes : {report.mutable_undecided(), report.mutable_ruled_out()}) {
     causes->erase(std::remove_if(causes->begin(), causes->end(),
@@ -129,7 +130,7 @@ void TellOnce(const std::string& label, Report& report) {
   }
 }
 
-// Moves the suspects that the model rejects, with citations that stand, to the undecided causes.
+// Moves the suspects that the model rejects with valid citations to the undecided causes.
 void SetAsideRejected(const std::vector<ModelVerdict*>& standing, Report& report) {
   std::vector<Cause> kept;
   for (Cause& suspect : *report.mutable_suspects()) {
@@ -168,7 +169,7 @@ void LetModelCount(const knowledge::Knowledge& knowledge, const v1::ConcludeRequ
     }
     if (!verdict.objection().empty()) {
       verdict.set_effect(absl::StrCat("counts for nothing: ", verdict.objection()));
-      // What it cites beside what does not stand is no more than that.
+      // The text and citations of a refuted verdict do not count either.
       verdict.clear_citations();
       verdict.clear_text();
       continue;
@@ -205,13 +206,13 @@ void LetModelCount(const knowledge::Knowledge& knowledge, const v1::ConcludeRequ
       if (each->label() != primary && !known) others.push_back(each);
     }
     if (against != nullptr) {
-      against->set_effect("the built-in reasoner leads, whose cause checks confirm");
+      against->set_effect("the cause of the built-in reasoner leads: checks confirm it");
       report.add_notes(absl::StrCat("The model ", against->model(), " disagrees: it rejects \"",
                                     NameOf(report.primary_cause()),
                                     "\". Checks confirm it, so it leads here"));
     }
     for (auto other = others.rbegin(); other != others.rend(); ++other) {
-      (*other)->set_effect("told as contributing, beside the confirmed cause");
+      (*other)->set_effect("shown as contributing, beside the confirmed cause");
       TellOnce((*other)->label(), report);
       PutFirst(CauseOf(knowledge, request, **other), report);
     }
@@ -225,7 +226,7 @@ void LetModelCount(const knowledge::Knowledge& knowledge, const v1::ConcludeRequ
     ModelVerdict* against = presumed.empty() ? nullptr : find(ModelVerdict::REJECTED, presumed);
     if (against == nullptr && !presumed.empty()) against = no_fault;
     if (against != nullptr) {
-      if (against != no_fault) against->set_effect("takes the presumption away");
+      if (against != no_fault) against->set_effect("removes the presumption");
       report.add_notes(
           absl::StrCat("The built-in reasoner presumes \"", NameOf(report.presumed_cause()),
                        "\" and the model ", against->model(),
@@ -262,7 +263,7 @@ void LetModelCount(const knowledge::Knowledge& knowledge, const v1::ConcludeRequ
 
 namespace {
 
-// "No fault found", where the model says so and nothing else is named.
+// "No fault found", if the model says so and nothing else is named.
 std::string NoFault(const Report& report) {
   if (report.has_primary_cause() || report.has_presumed_cause()) return "";
   for (const ModelVerdict& verdict : report.model_verdicts()) {
@@ -297,8 +298,8 @@ std::string HeadlineOfModel(const Report& report) {
                             " suspects one that the taxonomy does not have: ", verdict.text());
       }
       return absl::StrCat(
-          "No cause confirmed; a cause that the taxonomy does not have, in the words "
-          "of the model ",
+          "No cause confirmed; a cause that the taxonomy does not have, as worded by "
+          "the model ",
           verdict.model(), ": ", verdict.text());
     }
     return "";

@@ -7,23 +7,22 @@
 
 namespace galen::conclusion {
 
-// Lets what a language model judged count, in a report that holds the built-in reasoner's causes.
-// The rule who leads:
+// Lets the verdicts of a language model count, in a report that holds the built-in reasoner's
+// causes. The rule of precedence:
 //
-// 1. If the built-in reasoner confirmed a cause, that leads, whatever a model says: another
-// cause
-//    that the model confirms is told beside it, and that it disagrees is told too.
-// 2. If nothing is confirmed, the cause that the model confirms is presumed. If it confirms
-//    none and rejects what the built-in reasoner presumes, or finds no fault at all, nothing is
-//    presumed.
+// 1. A cause that the built-in reasoner confirmed leads, whatever a model says. Another cause that
+//    the model confirms is reported beside it, and so is the disagreement.
+// 2. If nothing is confirmed, the cause that the model confirms is presumed. If it confirms none
+//    and rejects the cause that the built-in reasoner presumes, or finds no fault at all, nothing
+//    is presumed.
 //
-// So a model names causes and takes presumptions away; it convicts nobody, and nothing is repaired
-// on its word. A verdict that does not stand, or whose cause a fact excludes, counts for nothing.
-// Each verdict of the report says what became of it. Pure.
+// So a model names causes and removes presumptions, but it confirms nothing by itself, and nothing
+// is repaired on its word. A verdict that is refuted, or whose cause a fact excludes, has no
+// effect. Each verdict of the report states its effect. Pure.
 void LetModelCount(const knowledge::Knowledge& knowledge, const v1::ConcludeRequest& request,
                    galen::v1::Report& report);
 
-// The headline of a report whose presumed cause a model judged; "" of any other.
+// The headline of a report whose presumed cause a model judged; "" for any other.
 std::string HeadlineOfModel(const galen::v1::Report& report);
 
 }  // namespace galen::conclusion

@@ -85,7 +85,7 @@ ModelSteps StepsByQuestion(
 std::vector<ReasoningStep> MakeReasoning(const v1::ConcludeRequest& request,
                                          const galen::v1::Report& report, const ModelSteps& model) {
   std::vector<ReasoningStep> steps;
-  // Puts in what a model thought at that question and gives its last step; "" when there is none.
+  // Adds a model's steps for that question and returns its last step; "" if there is none.
   std::map<std::string, std::string> last_thought;
   const auto thought = [&](const std::string& question, const std::vector<std::string>& above) {
     const auto known = last_thought.find(question);
@@ -106,7 +106,7 @@ std::vector<ReasoningStep> MakeReasoning(const v1::ConcludeRequest& request,
   const std::string read = thought("summarize", {});
   const std::vector<std::string> after_reading =
       read.empty() ? std::vector<std::string>() : std::vector<std::string>{read};
-  std::vector<std::string> open;  // what the summary rests on
+  std::vector<std::string> open;  // the basis of the summary
   std::set<std::string> verified;
   std::set<std::string> proposed;
   const auto add = [&](const Hypothesis& hypothesis, absl::string_view parent) {

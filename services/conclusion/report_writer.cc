@@ -40,7 +40,7 @@ constexpr size_t kMaxCollect = 3;
 constexpr size_t kMaxReads = 3;
 constexpr size_t kMaxMeasure = 4;
 
-// Refuses an answer that speaks of causes or evidence that the question did not hold.
+// Refuses an answer with causes or evidence that are not in the question.
 absl::Status CheckAnswer(const v1::ConcludeRequest& request, const ConcludeAnswer& answer) {
   std::set<std::string> confirmed;
   for (const Hypothesis& each : request.hypotheses()) {
@@ -65,12 +65,12 @@ absl::Status CheckAnswer(const v1::ConcludeRequest& request, const ConcludeAnswe
     if (!causes.contains(effect.cause())) {
       return absl::FailedPreconditionError(
           absl::StrCat(effect.effect(), ": the reasoner explains it by \"", effect.cause(),
-                       "\", which is no cause of its answer"));
+                       "\", which is not a cause of its answer"));
     }
     for (const std::string& id : effect.evidence_ids()) {
       if (!ids.contains(id)) {
         return absl::FailedPreconditionError(absl::StrCat(
-            effect.effect(), ": the reasoner cites \"", id, "\", which is no evidence"));
+            effect.effect(), ": the reasoner cites \"", id, "\", which is not evidence"));
       }
     }
   }
@@ -103,7 +103,7 @@ std::string Repair(const Cause& cause) {
   return step;
 }
 
-// The causes that the next steps are about, where nothing is confirmed; none: all undecided ones.
+// The causes that the next steps are about if nothing is confirmed; none: all undecided ones.
 std::set<std::string> Leads(const Report& report) {
   std::set<std::string> leads;
   if (report.has_presumed_cause()) leads.insert(report.presumed_cause().label());
@@ -117,7 +117,7 @@ std::string Told(const std::string& why) {
   return is_verb ? why : absl::StrCat("was ", why);
 }
 
-// What would decide the leads, the check that serves most of them first.
+// Checks that would decide the leads, the check that serves most leads first.
 std::vector<std::string> ToCollect(const knowledge::Knowledge& knowledge,
                                    const v1::ConcludeRequest& request, const Report& report) {
   const std::set<std::string> leads = Leads(report);
@@ -132,7 +132,7 @@ std::vector<std::string> ToCollect(const knowledge::Knowledge& knowledge,
       if (spec == nullptr) continue;
       const size_t colon = missing.find(": ");
       const std::string reason = colon == std::string::npos ? "" : missing.substr(colon + 2);
-      // It has read the logs that were given; nobody is asked for them again.
+      // The report has read the given logs; they are not asked for again.
       if (spec->kind() == knowledge::v1::Check::LOG && absl::StartsWith(reason, "ran ")) continue;
       wanted[check].insert(each.label());
       if (!reason.empty()) why.emplace(check, reason);
@@ -141,7 +141,7 @@ std::vector<std::string> ToCollect(const knowledge::Knowledge& knowledge,
   std::vector<std::pair<std::string, size_t>> order;
   order.reserve(wanted.size());
   for (const auto& [check, labels] : wanted) order.emplace_back(check, labels.size());
-  // What a person only has to look at goes before programs that a site has or has not.
+  // Checks that a person does by looking come before programs, which a site may not have.
   const auto is_program = [&](const std::string& name) {
     return knowledge.FindCheck(name)->kind() == knowledge::v1::Check::EXEC;
   };
@@ -169,7 +169,8 @@ std::vector<std::string> ToCollect(const knowledge::Knowledge& knowledge,
   return steps;
 }
 
-// What telemetry would have needed: of checks that could not tell anything first.
+// Telemetry that checks lacked, at most kMaxMeasure items: first that of checks which were skipped
+// for it.
 std::vector<std::string> ToMeasure(const v1::ConcludeRequest& request) {
   struct Wanted {
     bool silent = false;
@@ -203,7 +204,7 @@ std::string Verify(const knowledge::Knowledge& knowledge, const Report& report) 
   return step;
 }
 
-// What telemetry says beside the causes.
+// Adds the findings of telemetry beside the causes.
 void FillSystem(const knowledge::Knowledge& knowledge, const galen::v1::EvidenceSet& evidence,
                 Report& report) {
   galen::v1::SystemReview review = ReviewSystem(knowledge, evidence);
@@ -264,7 +265,7 @@ void FillNextSteps(const knowledge::Knowledge& knowledge, const v1::ConcludeRequ
     }
   }
   for (std::string& step : ToMeasure(request)) report.add_next_steps(std::move(step));
-  // Questions say it better: which of all, and what for.
+  // Questions are more precise: they name the check that matters and its purpose.
   if (!request.questions().empty()) return;
   for (std::string& step : ToCollect(knowledge, request, report))
     report.add_next_steps(std::move(step));
@@ -307,7 +308,7 @@ absl::StatusOr<v1::ConcludeResponse> ReportWriter::Conclude(const v1::ConcludeRe
   if (!report.has_primary_cause() && !report.has_presumed_cause()) {
     report.set_headline(
         report.suspects().empty()
-            ? "Nothing of what was given shows the cause"
+            ? "The evidence does not show the cause"
             : absl::StrCat("No cause is proven; most likely: ", report.suspects(0).title()));
   }
   if (std::string headline = HeadlineOfModel(report); !headline.empty()) {

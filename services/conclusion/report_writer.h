@@ -10,10 +10,10 @@
 namespace galen::conclusion {
 
 // Writes the report, the ticket and the reasoning graph of a diagnosis. The reasoner says which
-// confirmed cause is the primary one and what are its effects; everything else is put together
-// from the hypotheses, the evidence and the knowledge. The same request gives the same report: it
-// holds no times. Thread-safe. Errors: FAILED_PRECONDITION a reasoner that names a cause that is
-// not confirmed, or cites evidence that does not exist; the reasoner's own.
+// confirmed cause is the primary one and which are its effects; the rest is made from the
+// hypotheses, the evidence and the knowledge. The same request gives the same report: it holds no
+// times. Thread-safe. Errors: FAILED_PRECONDITION: the reasoner names a cause that is not
+// confirmed, or cites evidence that does not exist; the reasoner's own.
 class ReportWriter {
  public:
   // Both must outlive the writer.

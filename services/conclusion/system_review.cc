@@ -36,17 +36,17 @@ std::string Nodes(std::size_t count) {
 
 struct Looked {
   std::vector<std::string> checks;
-  // Nodes by what the checks said of them.
+  // Nodes by the results of the checks.
   std::set<std::string> failed;
   std::set<std::string> unanswered;
   std::set<std::string> silent_checks;
   std::string why;
-  std::set<std::string> untold;  // findings of which some node says nothing
+  std::set<std::string> untold;  // findings that are unknown for some node
   std::vector<std::string> evidence_of_failure;
   std::vector<std::string> evidence;
 };
 
-// Whether something that could have been abnormal is known not to be. Adds what is not known.
+// Whether something that could have been abnormal is known to be normal. Adds what is unknown.
 bool LookedAt(const knowledge::Knowledge& knowledge, const CheckResult& result,
               std::set<std::string>& untold) {
   bool looked = false;
@@ -150,7 +150,7 @@ std::string FineSystem(const SystemReview& review) {
   std::vector<std::string> names;
   for (const SystemReview::Family& family : review.families()) names.push_back(family.title());
   return absl::StrCat("The system is fine: ", absl::StrJoin(names, ", "),
-                      " were looked at on every node over the window, and nothing is abnormal");
+                      " were examined on every node over the window, and nothing is abnormal");
 }
 
 }  // namespace galen::conclusion

@@ -9,8 +9,8 @@
 
 namespace galen::conclusion {
 
-// What was looked at of the system, family by family (`family` of a check). Without a family: none
-// of their checks ran. What was not looked at is unknown, never clean. Pure.
+// The examined parts of the system by family (`family` of a check). A family is absent if none of
+// its checks ran: a part that was not examined is unknown, never clean. Pure.
 galen::v1::SystemReview ReviewSystem(const knowledge::Knowledge& knowledge,
                                      const galen::v1::EvidenceSet& evidence);
 

@@ -26,7 +26,7 @@ using galen::v1::Report;
 constexpr std::size_t kMostNodes = 8;
 constexpr std::size_t kMostRuledOut = 8;
 
-// How much of each part a page has room for.
+// The room on a page for each part.
 struct Room {
   std::size_t words = 1200;  // bytes of the report as it came in
   std::size_t answer = 400;  // of one answer
@@ -81,7 +81,7 @@ class Ticket {
     if (!request_.diagnosis().empty()) {
       Fact("Diagnosis", absl::StrCat("`", Inline(request_.diagnosis(), 200), "`"));
     }
-    Fact("Given up to a person", Inline(request_.escalation(), room_.line));
+    Fact("Handed over to a person", Inline(request_.escalation(), room_.line));
     std::string owner = report_.owner();
     if (owner.empty() && !report_.suspects().empty()) {
       std::set<std::string> owners;
@@ -228,7 +228,7 @@ class Ticket {
     return best == nullptr ? "" : Inline(Short(*best), room_.line);
   }
 
-  // What to run or to look at, and where.
+  // The commands of a question and their node, or its text if it has no commands.
   static std::string Short(const Question& question) {
     if (question.commands().empty()) return question.text();
     return absl::StrCat(absl::StrJoin(question.commands(), ", "),
@@ -272,7 +272,7 @@ class Ticket {
 
   void TellQuestions() {
     if (request_.questions().empty() && request_.tests().empty()) return;
-    absl::StrAppend(&out_, "## What would decide\n\n");
+    absl::StrAppend(&out_, "## Open questions\n\n");
     int number = 0;
     for (const Question& question : request_.questions()) {
       absl::StrAppend(&out_, ++number, ". ", Inline(Asked(question), room_.line), "\n");

@@ -13,8 +13,8 @@ namespace galen::execution {
 // bounded. Thread-safe.
 class Backpressure {
  public:
-  // `full`: whether as much waits for the reader as should. Who owns it calls Resume() some time
-  // after it was.
+  // `full`: whether the reader's backlog has reached its limit. The owner calls Resume() some time
+  // after it was full.
   explicit Backpressure(std::function<bool()> full) : full_(std::move(full)) {}
 
   bool full() const { return full_(); }
@@ -26,7 +26,7 @@ class Backpressure {
     }
     if (resume) resume();
   }
-  // Of the one who works.
+  // Set by the producer that is held up.
   void OnResume(std::function<void()> resume) {
     MutexLock lock(mu_);
     resume_.swap(resume);

@@ -27,7 +27,7 @@ constexpr char kHistory[] = "history";
 
 using galen::v1::CheckResult;
 
-// What the check may take beyond what every check may.
+// The time that the check may take on top of what every check may.
 absl::Duration TimeLimit(const knowledge::v1::Check& check) {
   return check.has_time_limit() ? ToDuration(check.time_limit())
                                 : ToDuration(check.exec().time_limit());
@@ -144,7 +144,7 @@ absl::StatusOr<CheckRunner::KnowledgePtr> CheckRunner::KnowledgeFor(
   const KnowledgePtr before = knowledge_.Before();
   if (before != nullptr && first_missing(before) == checks.end()) return before;
   return absl::InvalidArgumentError(absl::StrCat(
-      "check \"", *missing, "\": not in the catalogue; `galen checks list` shows what there is"));
+      "check \"", *missing, "\": not in the catalogue; run `galen checks list` to see the checks"));
 }
 
 absl::StatusOr<v1::RunChecksRequest> CheckRunner::Everything(
@@ -343,7 +343,7 @@ std::deque<Batch> CheckRunner::Plan(
     const std::map<std::set<std::string>, std::vector<std::string>>& missing, bool bundle,
     bool share) const {
   std::deque<Batch> plan;
-  // Of each replica, the batches that it asks.
+  // Batches by the replica that asks the nodes.
   std::map<std::string, std::deque<Batch>> queues;
   for (const auto& [checks, owing] : missing) {
     if (bundle) {
@@ -451,7 +451,7 @@ void CheckRunner::RunTelemetry(const KnowledgePtr& knowledge, const v1::RunCheck
                                const std::map<std::string, std::string>& variants,
                                absl::Time deadline, const std::shared_ptr<FanOut>& fan_out,
                                const std::shared_ptr<CancelGroup>& calls) const {
-  // Of all nodes or none: they are told apart by each other.
+  // All nodes or none: results depend on the comparison between the nodes.
   const bool known =
       !request.diagnosis().empty() &&
       std::all_of(nodes.begin(), nodes.end(), [&](const auto& node) {
@@ -474,7 +474,7 @@ void CheckRunner::RunTelemetry(const KnowledgePtr& knowledge, const v1::RunCheck
     all_done();
     return;
   }
-  // What is compared with is seen as what is looked at: another tenant's machines are neither.
+  // A baseline may hold only nodes that the tenant may see, like the nodes under examination.
   const bool shared = options_.tenant_nodes != nullptr && request.bundle().empty();
   v1::RunChecksRequest question = request;
   if (shared) {

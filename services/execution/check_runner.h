@@ -37,32 +37,33 @@ namespace galen::execution {
 class CheckRunner {
  public:
   struct Options {
-    // What one node may take for one call before its missing results become ERROR.
+    // Time limit of one node in one call; results still missing then become ERROR.
     absl::Duration node_timeout = absl::Seconds(60);
-    // How long a node that did not answer is left alone.
+    // How long a node that did not answer is not asked again.
     absl::Duration node_pause = absl::Minutes(1);
     // How many nodes of one call are asked at the same time, and when they are late.
     NodeCalls::Limits limits;
-    // How often late nodes are looked for; zero: LookForLate() is called instead.
+    // Interval of the search for late nodes; zero: LookForLate() is called instead.
     absl::Duration look = absl::Milliseconds(250);
     // Nodes at one place that are asked in one call, and nodes that another replica is asked for
     // in one call.
     std::size_t batch = 256;
     // The other replicas, which must outlive the runner; null: there are none.
     const Peers* peers = nullptr;
-    // How long a replica that did not answer is left alone.
+    // How long a replica that did not answer is not asked again.
     absl::Duration peer_pause = absl::Seconds(5);
-    // Whose nodes are whose: a diagnosis sees those of its tenant alone, all others are as if they
-    // were not registered. Must outlive the runner; null: every node is everybody's.
+    // Maps nodes to tenants: a diagnosis sees the nodes of its tenant alone, as though no others
+    // were registered. Must outlive the runner; null: every tenant sees every node.
     TenantNodesFile* tenant_nodes = nullptr;
-    // What numbers over time say; must outlive the runner. Null: its checks are SKIPPED.
+    // Answers checks from time series; must outlive the runner. Null: these checks are SKIPPED.
     TelemetryChecks* telemetry = nullptr;
-    // What failed before, by the store; must outlive the runner. Null: its checks are SKIPPED.
+    // Answers checks from earlier failures in the store; must outlive the runner. Null: these
+    // checks are SKIPPED.
     HistoryChecks* history = nullptr;
-    // An incident that names no machine is about those that there are numbers of, whatever
-    // executors there are: for a program that looks at a cluster from outside.
+    // An incident without nodes covers the nodes that have time series, whether or not they have an
+    // executor: for a program that examines a cluster from outside.
     bool nodes_from_telemetry = false;
-    // Of an incident of more nodes not everything that telemetry knows is asked at once.
+    // An incident of more nodes has no opening checks: its telemetry is not read all at once.
     int most_opening_nodes = 256;
     // Names of the nodes of a bundle directory, sorted. Reads the directory, nothing else.
     std::function<absl::StatusOr<std::vector<std::string>>(const std::string& bundle)> bundle_nodes;
@@ -120,7 +121,7 @@ class CheckRunner {
                       clients::OnMessage<galen::v1::CheckResult> on_result,
                       absl::AnyInvocable<void(absl::Status) &&> done,
                       const std::shared_ptr<Backpressure>& backpressure, bool share) const;
-  // Who asks what: the nodes by the checks that they owe.
+  // Which replica asks which nodes: the nodes by the checks that they owe.
   std::deque<Batch> Plan(const std::map<std::set<std::string>, std::vector<std::string>>& missing,
                          bool bundle, bool share) const;
   // Those of `checks` that are run by nodes in pairs.
@@ -137,13 +138,13 @@ class CheckRunner {
                                   const std::set<std::string>& checks,
                                   const std::map<std::string, std::string>& variants,
                                   FanOut& fan_out, const std::string& part) const;
-  // What telemetry says of the nodes: asked once for all of them, unless all of it is known.
+  // Telemetry's results for the nodes: one query for all of them, unless all results are known.
   void RunTelemetry(const KnowledgePtr& knowledge, const v1::RunChecksRequest& request,
                     const std::set<std::string>& checks, const std::vector<std::string>& nodes,
                     const std::map<std::string, std::string>& variants, absl::Time deadline,
                     const std::shared_ptr<FanOut>& fan_out,
                     const std::shared_ptr<CancelGroup>& calls) const;
-  // What earlier diagnoses found on the nodes.
+  // Earlier failures of the nodes, from the store.
   void RunHistory(const KnowledgePtr& knowledge, const v1::RunChecksRequest& request,
                   const std::set<std::string>& checks, const std::vector<std::string>& nodes,
                   const std::map<std::string, std::string>& variants, absl::Time deadline,
@@ -151,7 +152,7 @@ class CheckRunner {
                   const std::shared_ptr<CancelGroup>& calls) const;
   // The nodes alone.
   absl::StatusOr<v1::ResolveNodesResponse> FindNodes(const v1::ResolveNodesRequest& request) const;
-  // Who runs checks for the node, or why nobody does.
+  // The client of the node's executor, or the reason why there is none.
   absl::StatusOr<NodeRegistry::Node> ClientOf(const std::string& node) const;
   void RunPairs(const KnowledgePtr& knowledge, const v1::RunChecksRequest& request,
                 const std::string& check, const std::vector<std::string>& nodes,

@@ -22,10 +22,10 @@
 
 namespace galen::execution {
 
-// Clients by address, made when they are first asked for. Of those that nobody uses, at most so
-// many are kept, the ones that were used last, and none for long. A client is destroyed by a thread
-// of the pool, some time after its last call: never by a thread of gRPC's that gives it up last,
-// which would wait for itself (gRPC 1.51 aborts). Thread-safe.
+// Clients by address, made on first use. Idle clients are kept up to a limit and for a limited
+// time, the most recently used first. A thread of the pool destroys a client some time after its
+// last call: a gRPC thread that drops the last reference would wait for itself (gRPC 1.51 aborts).
+// Thread-safe.
 template <typename Client>
 class ClientPool {
  public:
@@ -92,7 +92,7 @@ class ClientPool {
     return entries_.size() + retired_.size();
   }
 
-  // What the pool's thread does now and then. Must not run on a thread of gRPC's.
+  // Periodic work of the pool's thread. Must not run on a gRPC thread.
   void Tend(absl::Time now) {
     std::vector<std::shared_ptr<Client>> closed;  // destroyed without the lock
     MutexLock lock(mu_);
@@ -142,8 +142,8 @@ class ClientPool {
     entries_.erase(entry);
   }
 
-  // Of the clients that were used longest ago looks at so many: who has more calls in flight than
-  // clients may be kept, keeps them.
+  // Examines up to `most` of the least recently used clients and retires those without calls. While
+  // more clients have calls in flight than may be kept, all of them stay.
   void MakeRoom(std::size_t most) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     const absl::Time now = SteadyNow();
     auto at = entries_.end();

@@ -75,7 +75,7 @@ std::string OfNodes(std::size_t count, std::size_t all) {
   return absl::StrCat(count, " of ", all, " nodes");
 }
 
-// What most nodes have for one device, and how many of those that have it do.
+// The value that most nodes have for one device, and how many of the nodes with the device have it.
 struct Majority {
   std::string value;
   std::size_t count = 0;
@@ -193,7 +193,7 @@ void Compare(const Check& spec, const Comparison& comparison, const std::vector<
   }
 }
 
-// What a node says of itself in finding `name`; "" when it does not.
+// The node's values of finding `name` as one key; "" without a value.
 std::string KindOf(const CheckResult& result, const std::string& name) {
   std::string kind;
   for (const auto& [device, value] : ValuesOf(result, name)) {

@@ -7,9 +7,9 @@
 
 namespace galen::execution {
 
-// Adds to the results of one check, one result a node, the findings that come of comparing the
-// nodes (the check's `compare:`), and judges them by their limits. A finding stands on the node
-// it speaks of, or, where the value is a device's and the finding a number, on that device.
+// Adds to the results of one check, one result per node, the findings of its comparison between
+// nodes (`compare:`), and judges them by their limits. A finding belongs to its node, or to the
+// device if the value is a device's and the finding is a number.
 //
 //   differs           the node's devices do not all have the value that most nodes have there.
 //                     Without a majority (two nodes, two values) every node differs.
@@ -17,9 +17,9 @@ namespace galen::execution {
 //   below_median_pct  how far the device lies below the median over the nodes; 0 at or above it.
 //   above_median_pct  likewise above.
 //
-// Nodes whose check did not pass or fail, or could not tell the value, take no part, and what is
-// compared over fewer nodes than the comparison asks for is a finding without a value: unknown.
-// `expected` says what the others have, and how many ("4096, as on 20 of 24 nodes"). Pure.
+// Nodes whose check did not pass or fail, or that lack the value, are not compared. A finding is
+// unknown (has no value) if fewer nodes are left than the comparison asks for. `expected` says what
+// the others have, and how many ("4096, as on 20 of 24 nodes"). Pure.
 void CompareNodes(const knowledge::v1::Check& spec,
                   absl::Span<galen::v1::CheckResult* const> results);
 

@@ -57,7 +57,7 @@ rpc::ServerStream<galen::v1::CheckResult>* StreamResults(grpc::CallbackServerCon
   return stream.get();
 }
 
-// Who it is that speaks for a node.
+// The caller that registers a node.
 enum class Speaker { kTheNode, kAnyNode, kWithoutTls };
 
 // A node speaks for the host of its certificate alone. One that names no host could be any node:

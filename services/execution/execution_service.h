@@ -28,13 +28,13 @@ inline constexpr std::size_t kMaxQueuedResults = 200000;
 // Events of nodes that may wait for a slow caller.
 inline constexpr std::size_t kMaxQueuedEvents = 4096;
 
-// Who may register which node.
+// Which callers may register which nodes.
 struct RegistrationRules {
   // Whether a certificate of role node without an instance is taken for that of any node.
   bool shared_certificates = false;
-  // Where nodes may be besides where they call from (own_address.h).
+  // Networks in which nodes may be besides the address they call from (own_address.h).
   std::vector<Network> networks;
-  // Where it is written down that a node moved; null nowhere.
+  // Records that a node moved; null: not recorded.
   security::AuditLog* audit = nullptr;
   // Gets the same as a sentence.
   std::function<void(const std::string& news)> tell = [](const std::string&) {};

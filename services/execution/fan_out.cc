@@ -15,11 +15,11 @@ namespace {
 using galen::v1::CheckResult;
 
 constexpr std::size_t kMaxResultBytes = 4 << 20;
-// Of a name that a node gave, where it is told what is wrong with it.
+// Length of a node-supplied name in an error about it, in bytes.
 constexpr std::size_t kMaxToldBytes = 100;
 
-// What is wrong with a result that a node sent, whatever it was asked; "" when it is sound. A node
-// may lie or be broken; it must not speak for others, nor flood us.
+// The fault of a node's result, whatever the question was; "" when it is sound. A node may lie or
+// be broken; it must not speak for others, nor flood us.
 std::string Unsound(const CheckResult& result, absl::string_view node) {
   if (result.node() != node) {
     return absl::StrCat("it answered for node ", CleanText(result.node(), kMaxToldBytes));

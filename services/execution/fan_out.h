@@ -36,19 +36,19 @@ class FanOut {
          clients::OnMessage<galen::v1::CheckResult> on_result,
          absl::AnyInvocable<void(absl::Status) &&> done, Tap tap = nullptr, bool compare = true);
 
-  // The node owes the results of `checks`; all parts of all nodes before the first result. Of a
-  // part that is `compared` whoever gives the results has compared the nodes already.
+  // The node owes the results of `checks`; add all parts of all nodes before the first result.
+  // `compared`: the source of the results has compared the nodes already.
   void Add(const std::string& node, const std::set<std::string>& checks,
            const std::string& part = "", bool compared = false);
-  // What a node that is not asked now answered before to a check that compares nodes: a call that
-  // was broken off is made again for the rest, which must look as it would have beside all.
+  // An earlier answer of a node that is not asked now, to a check that compares nodes: a call that
+  // was broken off is repeated for the remaining nodes, which must be judged as in the full set.
   void AddPeer(galen::v1::CheckResult result);
-  // The node's answer to one check, or a word of how far it is (RUNNING).
+  // The node's answer to one check, or its progress (RUNNING).
   void OnResult(const std::string& node, galen::v1::CheckResult result,
                 const std::string& part = "");
-  // Says of each check that the node owes in a part that it is late, with a word of progress.
+  // Reports as progress that each check which the node owes in a part is late.
   void OnLate(const std::string& node, absl::Duration after, const std::string& part = "");
-  // What the node still owes of a part.
+  // Checks that the node still owes in a part.
   std::set<std::string> Owed(const std::string& node, const std::string& part = "");
   // Nobody can answer for the node now, and somebody may soon: the call ends with `status`, which
   // is not OK, instead of ERROR results, and checks that compare nodes are not answered at all.
@@ -75,8 +75,9 @@ class FanOut {
   void EmitHeld() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // A part is over.
   void Close() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Gives the caller what there is. One thread at a time does, and the others leave theirs to it:
-  // so nodes that answer at the same time do not wait for each other, nor for the caller's stream.
+  // Gives the caller the results in the outbox. One thread delivers at a time and the others leave
+  // theirs to it, so nodes that answer at the same time wait neither for each other nor for the
+  // caller's stream.
   void Deliver();
 
   const std::shared_ptr<const knowledge::Knowledge> knowledge_;
@@ -92,14 +93,14 @@ class FanOut {
   std::vector<galen::v1::CheckResult> outbox_ ABSL_GUARDED_BY(mu_);
   bool delivering_ ABSL_GUARDED_BY(mu_) = false;
   bool over_ ABSL_GUARDED_BY(mu_) = false;  // `done_` is due
-  // Of the thread that delivers.
+  // Used by the delivering thread only.
   clients::OnMessage<galen::v1::CheckResult> on_result_;
   absl::AnyInvocable<void(absl::Status) &&> done_;
   Tap tap_ ABSL_GUARDED_BY(mu_);
   absl::Status status_ ABSL_GUARDED_BY(mu_);
 };
 
-// What execution says of a check that gave no answer.
+// Execution's own result for a check without an answer.
 galen::v1::CheckResult ErrorResult(absl::string_view check, absl::string_view node,
                                    absl::string_view message);
 

@@ -15,7 +15,7 @@ std::uint64_t StableHash(absl::string_view text) {
 HashRing::HashRing(const std::vector<std::string>& members, int points) {
   for (const std::string& member : members) {
     for (int point = 0; point < points; ++point) {
-      // Where two meet, the lesser name has the place, in whatever order they come.
+      // On a collision the lesser name wins, whatever the order of the members.
       const auto [at, added] =
           places_.try_emplace(StableHash(absl::StrCat(member, "#", point)), member);
       if (!added && member < at->second) at->second = member;

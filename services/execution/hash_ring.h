@@ -18,8 +18,8 @@ std::uint64_t StableHash(absl::string_view text);
 // moves about one name in n, and none between the others. Immutable.
 class HashRing {
  public:
-  // Each member stands at `points` places of the ring: with 128, shares differ by about a tenth.
-  // The order of `members` does not matter.
+  // Each member has `points` places on the ring: with 128, shares differ by about a tenth. The
+  // order of `members` does not matter.
   explicit HashRing(const std::vector<std::string>& members, int points = 128);
 
   // "" when there are no members.

@@ -22,15 +22,15 @@
 
 namespace galen::execution {
 
-// What a check of kind `history` counts, by its data `days` and `hours_apart`, for a failure that
-// is examined at `now`; one that was reported for an earlier time is counted back from there.
-// INTERNAL: the knowledge lacks one of them, which lint would have told. Pure.
+// The window that a check of kind `history` counts, from its data `days` and `hours_apart`, for a
+// failure that is examined at `now`; for a failure reported with an earlier time, the window ends
+// at that time. INTERNAL: the knowledge lacks one of the two, which lint reports. Pure.
 absl::StatusOr<node_history::Window> WindowOf(const knowledge::v1::Check& check,
                                               const v1::RunChecksRequest& request, absl::Time now);
 
-// The findings that `check` declares of these: failures_same_node, and failures_same_device for
-// each device. What never failed has none: that Galen was not asked about a failure does not show
-// that there was none. Pure.
+// The findings that `check` declares for these counts: failures_same_node, and failures_same_device
+// for each device. Without a recorded failure there is no finding: Galen may not have been asked
+// about one. Pure.
 knowledge::CheckOutput OutputOf(const knowledge::v1::Check& check, const std::string& node,
                                 const node_history::Counts& counts, absl::Duration back);
 

@@ -98,7 +98,7 @@ ABSL_FLAG(absl::Duration, drain_grace, absl::Seconds(20), "How long to drain aft
 namespace galen::execution {
 namespace {
 
-// What is carried out on nodes.
+// Actions that may run on nodes.
 absl::StatusOr<std::vector<remediation::RunAction>> LoadOffered(
     const std::vector<std::string>& knowledge) {
   GALEN_ASSIGN_OR_RETURN(
@@ -144,8 +144,8 @@ absl::StatusOr<RegistrationRules> RulesFromFlags(const rpc::Security& security) 
   rules.shared_certificates = absl::GetFlag(FLAGS_shared_node_certificates);
   if (rules.shared_certificates && security.tls()) {
     log::Warning(
-        "--shared_node_certificates: whoever gets at the certificate of one node speaks for every "
-        "node that has none of its own");
+        "--shared_node_certificates: anyone with the certificate of one node can speak for every "
+        "node without a certificate of its own");
   }
   for (const std::string& text : absl::GetFlag(FLAGS_node_networks)) {
     const absl::StatusOr<Network> network = ParseNetwork(text);
@@ -289,7 +289,7 @@ absl::Status Serve() {
   const std::unique_ptr<store::Records> sealed =
       seal ? store::SealRecords((*store)->records(), *seal,
                                 [](const std::string& what) {
-                                  log::Warning(absl::StrCat("not believed: ", what));
+                                  log::Warning(absl::StrCat("record ignored: ", what));
                                 })
            : nullptr;
   GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<Repairs> repairs,

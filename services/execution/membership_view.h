@@ -12,7 +12,7 @@
 
 namespace galen::execution {
 
-// Who is there at an instant.
+// Live nodes and replicas at one time.
 struct MembershipView {
   std::map<std::string, std::string> nodes;  // address by host name
   std::vector<std::string> replicas;         // addresses of execution's replicas, sorted
@@ -22,18 +22,19 @@ struct MembershipView {
   }
 };
 
-// Replicas stand in the table of nodes under names that no host can have. Pure, as all here.
+// Replicas are in the table of nodes under names that no host can have. Pure, like all functions
+// here.
 std::string ReplicaName(absl::string_view address);
 
-// Of what the table holds: entries that are over at `now` are not there, nor are those whose name
-// or address could not have been registered (another program may write to the store).
+// The table's live members: without entries that expired by `now`, and without those whose name or
+// address could not have been registered (another program may write to the store).
 MembershipView ViewOf(const std::vector<store::NodeEntry>& entries, absl::Time now);
 
 // Whether a node may announce itself so: the name is a host name (letters, digits, '.', '-', '_';
 // at most 253), the address HOST:PORT or [IPV6]:PORT. INVALID_ARGUMENT says what is wrong.
 absl::Status CheckRegistration(absl::string_view node, absl::string_view address);
 
-// For how long to believe a node that asks for `asked`; zero: it did not say.
+// Time to live of a node that asks for `asked`; zero: it did not ask for one.
 absl::Duration TimeToLive(absl::Duration asked);
 
 }  // namespace galen::execution

@@ -45,8 +45,8 @@ class NodeCalls : public std::enable_shared_from_this<NodeCalls> {
   // too: it then should end at once.
   using Start = std::function<void(const Batch& batch, Ended ended)>;
 
-  // `late` is told of each batch that is late, once. `now`: on the scale of Look(). `full`: none
-  // begins while that holds, and Resume() is called after it did; may be empty.
+  // `late` is called once for each batch that is late. `now`: on the scale of Look(). `full`: while
+  // it holds, no call begins, and Resume() is called after it ends; may be empty.
   NodeCalls(Limits limits, std::function<absl::Time()> now, Start start,
             std::function<void(const Batch&)> late, std::function<bool()> full = nullptr);
 

@@ -122,7 +122,7 @@ absl::Status NodeDirectory::Exchange(bool read, bool& changed) {
   {
     MutexLock lock(mu_);
     batch.swap(pending_);
-    // What registered here is known here, whatever becomes of the store.
+    // Nodes registered here are known here, whatever happens to the store.
     for (const auto& [name, entry] : batch) {
       store::NodeEntry& known = known_[name];
       changed = changed || known.record != entry.record;

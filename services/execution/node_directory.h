@@ -20,18 +20,18 @@
 
 namespace galen::execution {
 
-// Which nodes and replicas are there, kept in the store so that every replica knows all of them,
-// whichever they registered with. What is told at about the same time goes to the store in one
-// write. While the store does not answer nobody is forgotten: what is not known to be gone is not.
+// The live nodes and replicas, kept in the store so that every replica knows all of them, whichever
+// they registered with. Changes at about the same time go to the store in one write. While the
+// store does not answer, no member is removed: silence does not prove that one is gone.
 // Thread-safe.
 class NodeDirectory {
  public:
   struct Options {
     // How often the store is read, and this replica announces itself.
     absl::Duration refresh = absl::Seconds(2);
-    // For how long a replica is believed to be there.
+    // How long a replica counts as live after its announcement.
     absl::Duration replica_ttl = absl::Seconds(10);
-    // For how long registrations are gathered into one write.
+    // How long registrations are gathered into one write.
     absl::Duration gather = absl::Milliseconds(100);
     std::size_t max_nodes = 100000;
     // Called when somebody came, went or moved; one call at a time. `self`: this replica.
@@ -53,16 +53,15 @@ class NodeDirectory {
     absl::Duration again_in;
     std::string moved_from;  // where it was until now, if that is elsewhere
   };
-  // Errors as of ExecutionService.RegisterNode. `may_move`: whoever asks is known to be the node,
-  // so it may say that it is elsewhere now; else ALREADY_EXISTS while it is believed to be where it
-  // was.
+  // Errors as of ExecutionService.RegisterNode. `may_move`: the caller is known to be the node, so
+  // it may register a new address; otherwise ALREADY_EXISTS while it counts as live at the old one.
   absl::StatusOr<Registered> Register(absl::string_view node, absl::string_view address,
                                       absl::Duration ttl, bool may_move = true);
   // Errors as of ExecutionService.WithdrawNode.
   absl::Status Withdraw(absl::string_view node, absl::string_view address);
 
-  // What it does by itself: writes what was registered; with `read` also says that this replica is
-  // there, and finds out who else is. The store's error.
+  // One pass of the directory's own work: writes what was registered; with `read` also announces
+  // this replica and reads the other members. The store's error.
   absl::Status Sync(bool read);
 
  private:

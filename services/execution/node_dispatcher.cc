@@ -111,7 +111,7 @@ void NodeDispatcher::Record(const Batch& batch, const absl::Status& status) {
   if (status.ok() && parts_.breaker->quiet()) return;
   const absl::Time now = parts_.clock.Now();
   for (const std::string& node : batch.nodes) {
-    // Of many, those that did answer are not silent.
+    // In a batch of several nodes, those that answered are not silent.
     const bool answered =
         !status.ok() && batch.nodes.size() > 1 && parts_.fan_out->Owed(node).empty();
     parts_.breaker->Record(parts_.registry.KeyOf(node), answered ? absl::OkStatus() : status, now);
@@ -156,13 +156,13 @@ void NodeDispatcher::AskReplica(const Batch& batch, const NodeCalls::Ended& ende
         if (!self->parts_.calls->cancelled()) {
           self->parts_.peer_breaker->Record(asked->replica, status, self->parts_.clock.Now());
         }
-        // What it could not tell, this replica asks for itself.
+        // This replica asks the nodes that the other one could not answer for.
         ended(self->OwedOf(*asked));
       }));
 }
 
-// A bundle is read by any of the readers, so one that does not answer is no fact about the bundle.
-// Another one is asked for what is owed, once; without it the call can be made again.
+// Any reader can read a bundle, so a silent reader says nothing about the bundle. Another reader is
+// asked once for the missing results; without one the call can be repeated.
 void NodeDispatcher::AskReader(const std::string& node, std::size_t attempt,
                                const NodeCalls::Ended& ended) {
   clients::NodeClient* const reader = parts_.registry.ForBundle(node, attempt);

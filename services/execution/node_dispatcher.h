@@ -24,7 +24,7 @@ namespace galen::execution {
 // Why a node is not asked that nobody runs checks for, or whose executor the caller is not shown.
 absl::Status NoExecutor();
 
-// What a node executor is asked for one of its nodes.
+// The request to a node executor for one of its nodes.
 node::v1::RunChecksRequest CallOf(const v1::RunChecksRequest& request, const std::string& node,
                                   const std::set<std::string>& checks);
 
@@ -57,9 +57,9 @@ class NodeDispatcher : public std::enable_shared_from_this<NodeDispatcher> {
   void AskReplica(const Batch& batch, const NodeCalls::Ended& ended);
   void AskReader(const std::string& node, std::size_t attempt, const NodeCalls::Ended& ended);
   void GiveUp(const Batch& batch, const absl::Status& status, const NodeCalls::Ended& ended);
-  // Which of the batch's nodes did not answer.
+  // Records which nodes of the batch did not answer.
   void Record(const Batch& batch, const absl::Status& status);
-  // What the batch's nodes still owe, for this replica to ask.
+  // The results that the batch's nodes still owe, for this replica to ask for.
   std::vector<Batch> OwedOf(const Batch& batch);
   absl::Time NodeDeadline() const;
 

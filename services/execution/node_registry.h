@@ -43,16 +43,16 @@ class NodeRegistry {
   bool Registered(const std::string& node) const;
   // Nodes with the same place may be asked in one call. "" when no executor is known.
   std::string PlaceOf(const std::string& node) const;
-  // What stands for the node where it is: one that has moved is another one.
+  // Identifies the node at its address: a node that moved has another key.
   std::string KeyOf(const std::string& node) const;
-  // The reader for a bundle's node: always the same one for a name, and with `attempt` the one
-  // after it that is asked where it does not answer; nullptr when there is none, or no other.
+  // The reader for a bundle's node: always the same one for a name; `attempt` counts on to the next
+  // ones, which are asked if it does not answer. nullptr when there is none, or no other.
   clients::NodeClient* ForBundle(absl::string_view node, std::size_t attempt = 0) const;
   // Host names with an executor, sorted.
   std::vector<std::string> LiveNodes() const;
   std::size_t size() const;
 
-  // Who is registered from now on.
+  // Replaces the registered nodes.
   void SetRegistered(const Addresses& addresses);
 
  private:

@@ -52,7 +52,7 @@ bool IsIn(const Ip& ip, absl::string_view network) {
 }
 
 bool IsLoopback(const Ip& ip) { return IsIn(ip, "127.0.0.0/8") || IsIn(ip, "::1/128"); }
-// Of the machine alone that names it: what answers there for another one is something else.
+// Addresses that are valid only on the machine itself: elsewhere they name something else.
 bool IsLocal(const Ip& ip) {
   return IsLoopback(ip) || IsIn(ip, "169.254.0.0/16") || IsIn(ip, "fe80::/10") ||
          IsIn(ip, "0.0.0.0/8") || IsIn(ip, "::/128") || IsIn(ip, "224.0.0.0/4") ||

@@ -16,15 +16,16 @@ struct Network {
   int bits = 0;
 };
 
-// "10.4.0.0/16", "fd00:4::/32". INVALID_ARGUMENT it is none. Pure, as all here.
+// Parses "10.4.0.0/16" or "fd00:4::/32". INVALID_ARGUMENT: not a network. Pure, like all functions
+// here.
 absl::StatusOr<Network> ParseNetwork(absl::string_view text);
 
-// Where execution may reach a node that registers from `caller` (as gRPC writes it,
-// "ipv4:10.4.0.7:41822"; "" or a Unix socket is this machine) and says `address`, which
-// CheckRegistration() takes: at the caller's own address, or within `networks`, where the site says
-// that its nodes are. What is neither could be any service that execution reaches and the node does
-// not. A name stands for the caller's own address, and is not looked up: who answers for it may say
-// another one tomorrow. PERMISSION_DENIED names both.
+// The address at which execution may reach a node that registers from `caller` (as gRPC writes it,
+// "ipv4:10.4.0.7:41822"; "" or a Unix socket is this machine) with `address`, which
+// CheckRegistration() accepts: the caller's own address, or one within `networks`, which the site
+// declares for its nodes. Any other address could be a service that execution reaches and the node
+// does not. A name means the caller's own address and is not resolved: its DNS answer may change
+// tomorrow. PERMISSION_DENIED names both.
 absl::StatusOr<std::string> OwnAddress(absl::string_view address, absl::string_view caller,
                                        const std::vector<Network>& networks);
 

@@ -10,15 +10,15 @@
 
 namespace galen::execution {
 
-// Which nodes to test against which, so that every node is tested, a bad node is told from its
-// partners, and no node is in two tests at a time.
+// Plans which nodes to test against which, so that every node is tested, a bad node is
+// distinguished from its partners, and no node is in two tests at a time.
 //
 // Round 1 pairs all nodes. A pair that is fine, both ways, clears both. Each node of a pair that is
-// not fine is tested again with a cleared node, and what that pair says is the suspect's own:
-// cleared, or bad. Suspects for whom no cleared node is free meet other suspects, at a
-// distance that doubles each round; two sound ones that meet are cleared. So the cleared grow like
-// the rounds' power of two, and a few bad nodes are told in two rounds. The plan stops after 2 +
-// ceil(log2(n)) rounds; what is still suspect then is undecided, not bad.
+// not fine is tested again with a cleared node, and the result of that pair belongs to the suspect:
+// cleared, or bad. Suspects without a free cleared node meet other suspects, at a distance that
+// doubles each round; two sound ones that meet are cleared. So the number of cleared nodes doubles
+// each round, and a few bad nodes are found in two rounds. The plan stops after 2 + ceil(log2(n))
+// rounds; a node that is still suspect then is undecided, not bad.
 //
 // A pure value: the same nodes and outcomes give the same plan. Not thread-safe.
 class PairSchedule {

@@ -49,8 +49,8 @@ Place PlaceOf(const Finding& finding) { return {finding.name(), finding.subject(
 
 bool Told(const Finding& finding) { return finding.value_case() != Finding::VALUE_NOT_SET; }
 
-// Of a node that is fine both ways: what it measured as the client, for that is its own sending,
-// and what it knows besides as the server.
+// The result of a node that is fine both ways: its measurements as the client, which are of its own
+// sending, plus whatever only its result as the server has.
 CheckResult BothWays(CheckResult client, const CheckResult& server) {
   std::set<Place> known;
   for (const Finding& finding : client.findings()) known.insert(PlaceOf(finding));
@@ -80,8 +80,8 @@ CheckResult ToCompareWith(const Check& check, const CheckResult& result) {
   return copy;
 }
 
-// Whether every number that has a limit could be held against it, or else against other nodes. A
-// speed for which neither is known clears nobody.
+// Whether every number with a limit could be compared with it, or else with other nodes. A speed
+// with neither clears no node.
 bool Judged(const Check& check, const CheckResult& result) {
   std::map<std::string, const knowledge::v1::Rule*> limits;
   std::set<std::string> referred;
@@ -108,8 +108,8 @@ bool Judged(const Check& check, const CheckResult& result) {
       });
 }
 
-// What is known of a node that gave no result, and of which its client told what is wrong: the
-// client is clear of blame, so what it met is the node's. Whose word it is stands in the device.
+// For a node without a result of its own: takes over the faults that its client reports. The client
+// is clear of blame, so the faults are the node's. The finding's device names the client.
 void TakeWordOf(const CheckResult& client, const std::string& node, CheckResult& result) {
   result.set_status(CheckResult::FAIL);
   absl::StrAppend(result.mutable_message(), result.message().empty() ? "" : "; ", client.node(),
@@ -166,7 +166,7 @@ class Sweep : public std::enable_shared_from_this<Sweep> {
     return names;
   }
 
-  // What would be refused in the end, for its size, is not worked on before.
+  // Drops an oversized result at once, as it would be refused in the end.
   void Bound(const std::string& node, CheckResult& result) const {
     if (result.findings_size() <= knowledge::kMaxFindings) return;
     result = ErrorResult(sweep_.check.name(), node,
@@ -174,7 +174,8 @@ class Sweep : public std::enable_shared_from_this<Sweep> {
                                       knowledge::kMaxFindings, " findings"));
   }
 
-  // What ends now may have been cut off, which is no node's fault.
+  // Whether the sweep is over: a test that ends now may have been cut off, which is not a node's
+  // fault.
   bool Over() const { return sweep_.calls->cancelled() || sweep_.clock.Now() >= sweep_.deadline; }
 
   void StartWay(std::size_t at, const PairSchedule::Pair& roles) {
@@ -206,8 +207,8 @@ class Sweep : public std::enable_shared_from_this<Sweep> {
     }
   }
 
-  // Holds the pairs of a round against each other, and against the nodes that are clear already:
-  // each way by itself, for the two of a node may differ. What lies beyond its limit then fails.
+  // Compares the pairs of a round with each other and with the nodes that are clear already, each
+  // way by itself, as the two ways of a node may differ. A value beyond its limit then fails.
   void ComparePairs() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     const Check& check = sweep_.check;
     if (check.comparisons().empty()) return;
@@ -331,7 +332,8 @@ class Sweep : public std::enable_shared_from_this<Sweep> {
   std::size_t open_ ABSL_GUARDED_BY(mu_) = 0;
   std::vector<Tested> round_ ABSL_GUARDED_BY(mu_);
   std::map<std::string, CheckResult> results_ ABSL_GUARDED_BY(mu_);
-  // Of a node whose last test gave no result of its own: what its client said is wrong.
+  // For nodes whose last test gave no result of its own: their client's result, which reports the
+  // fault.
   std::map<std::string, CheckResult> accusers_ ABSL_GUARDED_BY(mu_);
   std::set<std::string> fine_ ABSL_GUARDED_BY(mu_);
 };

@@ -22,16 +22,15 @@ namespace galen::execution {
 // `peer` and `token`.
 bool IsPairCheck(const knowledge::v1::Check& check);
 
-// Runs a pair check over nodes, in rounds (PairSchedule), each round's pairs at the same time.
-// Where a pair is fine, it is tested the other way too, with the roles swapped: a pair is fine only
-// when both ways are. What the check compares (`compare:`) is compared over the pairs of a round
-// and the nodes that are clear by then, and a pair beyond the limit is not fine.
+// Runs a pair check over nodes, in rounds (PairSchedule), each round's pairs at the same time. A
+// pair that is fine is tested the other way too, with the roles swapped: it is fine only when both
+// ways are. The check's comparisons (`compare:`) cover the pairs of a round and the nodes that are
+// clear by then, and a pair beyond the limit is not fine.
 //
-// How two node executors find each other: the one is asked with role=server and a token. It opens a
+// How two node executors find each other: one is asked with role=server and a token. It opens a
 // port and says so in an interim message, "listening on ADDRESS:PORT". The other is asked with
-// role=client, peer=ADDRESS:PORT and the same token. Both answer with a result of their own. Where
-// the client ends without having measured, or without having come through, the server's call is
-// cancelled.
+// role=client, peer=ADDRESS:PORT and the same token. Both answer with a result of their own. If the
+// client ends without a measurement, or without a connection, the server's call is cancelled.
 struct PairSweep {
   const knowledge::v1::Check& check;
   std::map<std::string, clients::NodeClient*> nodes;  // two or more
@@ -43,13 +42,13 @@ struct PairSweep {
   trace::Work work = trace::Current();  // what they are for
 };
 
-// Calls `on_result` for each node: with words of progress (RUNNING) and then once with the result
-// that speaks for the node, which is that of its test with a node that is clear of blame, where
-// there was one: of a node that is fine, both ways. Finding `follows_node`, where the check
-// declares it, is the node's own name on a bad one, "none" on a clear one, and has no value where
-// it could not be told, or where a number that has a limit could be held against nothing. A bad
-// node that gave no result fails by the word of its client. `done` comes last. Returns at once.
-// `sweep.check`, `clock` and the clients must outlive the sweep.
+// Calls `on_result` for each node: with its progress (RUNNING) and then once with its result, which
+// is that of its test with a node that is clear of blame, if there was one; for a node that is
+// fine, that of both ways. Finding `follows_node`, if the check declares it, is the node's own name
+// on a bad node and "none" on a clear one; it has no value if this is unknown, or if a number with
+// a limit could not be compared with anything. A bad node without a result fails by its client's
+// result. `done` comes last. Returns at once. `sweep.check`, `clock` and the clients must outlive
+// the sweep.
 void StartPairSweep(
     PairSweep sweep,
     std::function<void(const std::string& node, galen::v1::CheckResult result)> on_result,

@@ -20,7 +20,7 @@ using galen::v1::CheckResult;
 using OnPairResult = std::function<void(const std::string& node, CheckResult result)>;
 
 constexpr absl::string_view kListening = "listening on ";
-// Of a client that connects: how often that failed, and how long it took where it did not.
+// Findings of a client: failed connections, and the time of those that succeeded.
 constexpr absl::string_view kConnectFailed = "connect_failed";
 constexpr absl::string_view kConnectTime = "connect_ms";
 
@@ -156,7 +156,7 @@ class PairTest : public std::enable_shared_from_this<PairTest> {
             ErrorResult(check_, pair_.a,
                         Measured(*client_result_)
                             ? absl::StrCat("waited for ", pair_.b, ", which did not come through")
-                            : absl::StrCat("not tested: ", pair_.b, " was no client for it (",
+                            : absl::StrCat("not tested: ", pair_.b, " did not act as its client (",
                                            client_result_->message(), ")"));
       } else if (!server_result_.has_value()) {
         server_result_ = ErrorResult(

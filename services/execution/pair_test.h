@@ -11,15 +11,15 @@
 
 namespace galen::execution {
 
-// What the two nodes of a pair test answered.
+// The answers of the two nodes of a pair test.
 struct PairOutcome {
   galen::v1::CheckResult server;
   galen::v1::CheckResult client;
 };
 
-// One test of two nodes, one way: `roles.a` is the server, `roles.b` the client. What a node does
-// not answer is an ERROR result of its own. `progress` hears the words of both. Returns at once;
-// `sweep` is not used after that, what it refers to is until `done`.
+// One test of two nodes, one way: `roles.a` is the server, `roles.b` the client. A missing answer
+// becomes an ERROR result of its node. `progress` gets the progress of both. Returns at once;
+// `sweep` is not used after that, but what it refers to is used until `done`.
 void StartPairTest(
     const PairSweep& sweep, PairSchedule::Pair roles,
     std::function<void(const std::string& node, galen::v1::CheckResult result)> progress,

@@ -24,11 +24,11 @@ class Peers {
   // `pool` must outlive the peers and their calls.
   explicit Peers(ExecutionPool& pool) : pool_(pool) {}
 
-  // Who there is from now on, by address; `self` is this one, whether it is among them or not.
+  // Sets the live replicas by address; `self` is this one, whether it is among them or not.
   void Use(const std::string& self, std::vector<std::string> replicas);
 
-  // The nodes by the address of the replica that owns them; "" is this one. Replicas that do not
-  // agree on who there is ask a node from two places, or none of them from its own: no harm.
+  // The nodes by the address of the replica that owns them; "" is this one. Replicas that disagree
+  // on the members ask a node from two places, or ask none of them from its own: no harm.
   std::map<std::string, std::vector<std::string>> Divide(std::vector<std::string> nodes) const;
 
   absl::StatusOr<std::shared_ptr<clients::ExecutionClient>> Connect(

@@ -10,8 +10,8 @@ namespace {
 
 using galen::v1::CheckResult;
 
-// Of a result and of a diagnosis: the nodes of the maps and lists, and the objects in them. An
-// estimate; what matters is that many small ones count too.
+// Memory of a result or a diagnosis besides its text: nodes of the maps and lists, and their
+// objects. An estimate, so that many small ones count too.
 constexpr std::size_t kOverhead = 256;
 
 std::string Key(const std::string& variant, const std::string& id) {

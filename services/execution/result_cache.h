@@ -23,9 +23,9 @@ namespace galen::execution {
 class ResultCache {
  public:
   struct Options {
-    // Of results, their keys, and what each takes beside.
+    // Limit for results, their keys and their overhead.
     std::size_t max_bytes = std::size_t{64} << 20;
-    // A diagnosis that asks later than this wants to know what is true now.
+    // A diagnosis that asks later than this needs fresh results.
     absl::Duration max_age = absl::Minutes(30);
   };
 
@@ -38,7 +38,7 @@ class ResultCache {
                                              const std::string& variant, const std::string& id,
                                              absl::Time now);
 
-  // What other nodes than `nodes` answered to the same check.
+  // Results of the same check on other nodes than `nodes`.
   std::vector<galen::v1::CheckResult> OfOthers(const std::string& diagnosis,
                                                const std::string& variant, const std::string& check,
                                                const std::set<std::string>& nodes, absl::Time now);
@@ -54,9 +54,9 @@ class ResultCache {
     std::map<std::string, Entry> results;
   };
 
-  // What an entry counts for.
+  // Size of an entry, in bytes.
   static std::size_t SizeOf(const std::string& key, const Entry& entry);
-  // The one that was used last, at the front.
+  // Moves the diagnosis to the front, or adds it: the front is the most recently used.
   std::list<Diagnosis>::iterator Touch(const std::string& name) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const Options options_;

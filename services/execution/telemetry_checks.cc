@@ -30,7 +30,7 @@ constexpr absl::Duration kKept = absl::Minutes(1);
 constexpr absl::Duration kNodesTime = absl::Seconds(10);
 constexpr std::size_t kMostNodes = 10'000;
 
-// What a request says of when, and beside what.
+// The request's time window and baseline.
 playbook::Request RequestOf(const v1::RunChecksRequest& request) {
   playbook::Request out;
   if (request.has_start_time()) out.window.start = ToTime(request.start_time());
@@ -116,7 +116,7 @@ void TelemetryChecks::AddLogs(const knowledge::Knowledge& knowledge, const std::
   if (compiled == nullptr) {
     auto made = triage::CompiledCatalogue::Create(*options_.logs, triage::SignaturesOf(knowledge),
                                                   knowledge::DefaultCacheDirectory());
-    if (!made.ok()) return;  // `galen kb lint` tells of it
+    if (!made.ok()) return;  // reported by `galen kb lint`
     compiled = *std::move(made);
     const MutexLock lock(mu_);
     compiled_ = compiled;
@@ -141,7 +141,7 @@ absl::StatusOr<TelemetryChecks::Opened> TelemetryChecks::Open(const knowledge::K
                                                               absl::Time near,
                                                               const telemetry::Call& call) {
   constexpr char kNone[] =
-      "no numbers over time: name a Prometheus server or its data folder (--prometheus), or put "
+      "no time series: name a Prometheus server or its data folder (--prometheus), or put "
       "telemetry/*.om into the bundle";
   const bool live = options_.live.has_value() && (bundle.empty() || options_.live_for_bundles);
   if (bundle.empty() || options_.bundle_root == nullptr) {
@@ -240,10 +240,10 @@ clients::Cancel TelemetryChecks::Run(const std::shared_ptr<const knowledge::Know
   if (!taken) {
     for (const std::string& check : question.checks) {
       for (const std::string& node : nodes) {
-        on_result(node, knowledge::MakeResult(
-                            *knowledge->FindCheck(check), node,
-                            absl::ResourceExhaustedError(
-                                "too many questions wait for the numbers over time; try again")));
+        on_result(node,
+                  knowledge::MakeResult(*knowledge->FindCheck(check), node,
+                                        absl::ResourceExhaustedError(
+                                            "too many telemetry queries are waiting; try again")));
       }
     }
     std::move (*ended)();

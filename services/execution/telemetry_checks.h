@@ -26,20 +26,20 @@
 
 namespace galen::execution {
 
-// Checks of kind promql: what numbers over time say of the nodes of a call, by the playbooks. They
-// are asked of a Prometheus, or of the files of a bundle, and of no node. Thread-safe.
+// Checks of kind promql: the playbooks' findings about the nodes of a call, from time series of a
+// Prometheus server or of the files of a bundle. No node is asked. Thread-safe.
 class TelemetryChecks {
  public:
   struct Opened {
     std::shared_ptr<telemetry::Source> source;
-    playbook::Times extent;  // between which it has anything, where it can tell
-    // Between which the logs of the job tell of its steps, where they do.
+    playbook::Times extent;  // the time range that it covers, if it reports one
+    // The time range of the steps in the job's logs, if they report steps.
     std::optional<playbook::Times> logged;
   };
   struct Options {
     playbook::PlaybookCatalogue playbooks;
     telemetry::Rules rules;
-    // How the logs of a job are read, whose steps stand beside what exporters tell; null: they are
+    // How the logs of a job are read, whose steps complement the exporters' series; null: logs are
     // not read.
     std::shared_ptr<const triage::Catalogue> logs;
     // The server that knows the live nodes; nothing: there is none.
@@ -50,7 +50,7 @@ class TelemetryChecks {
     // The bundle's directory, once it is known to lie where bundles may; null: none may be read.
     std::function<absl::StatusOr<std::string>(const std::string& bundle)> bundle_root;
     int threads = 2;
-    // What one call may take.
+    // Time limit of one call.
     absl::Duration time = absl::Minutes(1);
   };
 
@@ -66,19 +66,20 @@ class TelemetryChecks {
 
   using OnResult = std::function<void(const std::string& node, galen::v1::CheckResult result)>;
 
-  // One result for each of `checks` on each of `nodes`, then `done`, from another thread. Where
-  // there are no numbers the results are SKIPPED; where they cannot be had, ERROR. `deadline` is on
-  // the clock's scale. `named`: see playbook::Request, for tenants that share a server.
+  // Gives one result for each of `checks` on each of `nodes`, then calls `done`, from another
+  // thread. Without time series the results are SKIPPED; if the source cannot be read, ERROR.
+  // `deadline` is on the clock's scale. `named`: see playbook::Request, for tenants that share a
+  // server.
   clients::Cancel Run(const std::shared_ptr<const knowledge::Knowledge>& knowledge,
                       const v1::RunChecksRequest& request, const std::set<std::string>& checks,
                       const std::vector<std::string>& nodes, bool named, absl::Time deadline,
                       const OnResult& on_result, absl::AnyInvocable<void() &&> done);
 
-  // Whether there is whom to ask about a bundle, or, without one, about live nodes.
+  // Whether there is a source for a bundle, or, without one, for live nodes.
   bool Has(const std::string& bundle) const;
 
-  // The machines that there are numbers of at the time of an incident, sorted; none where there is
-  // no live server, or it does not answer in time. Blocks for some seconds at most.
+  // The machines that have time series at the time of an incident, sorted; empty if there is no
+  // live server, or it does not answer in time. Blocks for some seconds at most.
   std::vector<std::string> LiveNodes(const playbook::Times& window);
 
  private:
@@ -88,20 +89,20 @@ class TelemetryChecks {
     Opened opened;
   };
 
-  // NOT_FOUND: there are no numbers of this. `near`: a time that the incident is about.
+  // NOT_FOUND: there are no time series for this. `near`: a time that the incident is about.
   absl::StatusOr<Opened> Open(const knowledge::Knowledge& knowledge, const std::string& bundle,
                               absl::Time near, const telemetry::Call& call);
-  // Of the files of a bundle.
+  // Opens the files of a bundle.
   absl::StatusOr<Opened> OpenFiles(const std::string& path, const telemetry::Call& call) const;
-  // Adds what the logs of the bundle tell over time. `near`: see triage::TriageOptions.
+  // Adds the series from the bundle's logs. `near`: see triage::TriageOptions.
   void AddLogs(const knowledge::Knowledge& knowledge, const std::string& path, absl::Time near,
                const telemetry::Call& call, Opened& opened);
 
   const Options options_;
   const Clock& clock_;
   Mutex mu_;
-  // Of the bundles that were asked for last, the last one first: the calls of one diagnosis read it
-  // once. What is written into one within the minute is seen late.
+  // The most recently used bundles, the last one first: the calls of one diagnosis read a bundle
+  // once. Changes within the minute are seen late.
   std::list<Kept> kept_ ABSL_GUARDED_BY(mu_);
   std::list<std::weak_ptr<Cancellation>> running_ ABSL_GUARDED_BY(mu_);
   // Made when the first log is read; null until then.

@@ -60,13 +60,13 @@ absl::StatusOr<TenantNodes> TenantNodes::Parse(absl::string_view text, absl::str
   for (const Yaml::Field& tenant : tenants->fields) {
     if (tenant.value.kind != Yaml::Kind::kList) {
       return YamlError(tenant.value, file,
-                       absl::StrCat(CleanText(tenant.name, 64), ": is no list of host names"));
+                       absl::StrCat(CleanText(tenant.name, 64), ": is not a list of host names"));
     }
     Nodes& nodes = all.tenants_[tenant.name];
     for (const Yaml& node : tenant.value.items) {
       if (node.kind != Yaml::Kind::kScalar || node.scalar.empty()) {
         return YamlError(node, file,
-                         absl::StrCat(CleanText(tenant.name, 64), ": this is no host name"));
+                         absl::StrCat(CleanText(tenant.name, 64), ": this is not a host name"));
       }
       if (node.scalar.find_first_of("*?") == std::string::npos) {
         nodes.named.insert(node.scalar);
@@ -121,7 +121,7 @@ std::shared_ptr<const TenantNodes> TenantNodesFile::Get() {
     return nodes_;
   }
   nodes_ = std::make_shared<const TenantNodes>(*std::move(nodes));
-  tell_(absl::StrCat(path_, ": read anew"));
+  tell_(absl::StrCat(path_, ": reloaded"));
   return nodes_;
 }
 

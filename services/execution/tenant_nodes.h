@@ -16,14 +16,14 @@
 
 namespace galen::execution {
 
-// Whose machines are whose, as YAML:
+// The machines of each tenant, as YAML:
 //
 //   tenants:
 //     acme: [trn-a01, trn-b*]     # host names; * is any text, ? any one character
 //     operations: ["*"]
 //
-// A node that stands nowhere is nobody's; a tenant that stands nowhere has none. A node of several
-// tenants is seen by each of them.
+// Only tenants with the node in their list see it; a tenant without a list sees none. A node of
+// several tenants is seen by each of them.
 class TenantNodes {
  public:
   // INVALID_ARGUMENT with file and line.
@@ -39,9 +39,9 @@ class TenantNodes {
   std::map<std::string, Nodes, std::less<>> tenants_;
 };
 
-// The same from a file that is read anew when it changes: looked at when somebody asks, at most
-// once a second. While it cannot be read, or is wrong, what was read last holds, and `tell` gets a
-// sentence. Thread-safe.
+// The same from a file that is reloaded when it changes: examined on use, at most once a second.
+// While it is unreadable or invalid, the last valid version applies, and `tell` gets a sentence.
+// Thread-safe.
 class TenantNodesFile {
  public:
   // The file's error. `clock` must outlive it.

@@ -20,10 +20,10 @@
 namespace galen::execution {
 namespace {
 
-// What a node may send as one event: a finding with a line of a log.
+// Limit of one event from a node: a finding with a line of a log.
 constexpr std::size_t kMostEventBytes = 64 << 10;
 constexpr std::size_t kMostTroubleBytes = 1024;
-// The thread that makes calls looks at least so often.
+// Longest interval between two looks of the thread that makes the calls.
 constexpr absl::Duration kLongestWait = absl::Hours(1);
 
 std::string Events(std::int64_t count) {
@@ -47,7 +47,7 @@ struct NodeWatch::State {
     // When to call again; InfiniteFuture: there is a call.
     absl::Time again = absl::InfinitePast();
     absl::Duration pause;
-    // Of the last event, 0 before the first one.
+    // Sequence number of the last event, 0 before the first one.
     std::int64_t sequence = 0;
     bool in_trouble = false;
   };
@@ -65,8 +65,8 @@ struct NodeWatch::State {
   std::int64_t next_call ABSL_GUARDED_BY(mu) = 1;
   bool stopping ABSL_GUARDED_BY(mu) = false;
 
-  // Wakes the thread that makes the calls. A lock of its own: galen::Mutex knows no wait with a
-  // limit.
+  // Wakes the thread that makes the calls. A separate lock, as galen::Mutex does not support a wait
+  // with a time limit.
   std::mutex wake_mu;
   std::condition_variable wake;
   bool woken = false;
@@ -120,7 +120,7 @@ struct NodeWatch::State {
       Trouble(node, upstream, "it sent an event that is too large or about another node");
       return;
     }
-    // A number that went back is of an executor that was started anew.
+    // A number that went back means that the executor restarted.
     const std::int64_t before = std::exchange(upstream.sequence, event.sequence());
     const bool same_life = event.sequence() > before;
     const std::int64_t lost = same_life ? event.sequence() - before - 1 : event.lost();

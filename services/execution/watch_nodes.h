@@ -20,7 +20,7 @@ namespace galen::execution {
 class NodeWatch {
  public:
   struct Options {
-    // The pause doubles from the first to the longest, and begins anew with an event.
+    // The pause doubles from the first to the longest, and starts again at the first with an event.
     absl::Duration first_pause = absl::Seconds(1);
     absl::Duration longest_pause = absl::Seconds(30);
   };
@@ -43,7 +43,7 @@ class NodeWatch {
   void Leave(std::int64_t watcher);
 
  private:
-  // What is shared with the calls in flight, which may outlive the watch.
+  // State shared with the calls in flight, which may outlive the watch.
   struct State;
   const std::shared_ptr<State> state_;
   std::thread reconnecting_;

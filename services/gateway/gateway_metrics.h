@@ -10,11 +10,12 @@
 
 namespace galen::gateway {
 
-// Who was refused, and how many records of the store were not believed.
+// Counts of unauthenticated requests, and of records of the store that were ignored because they
+// lack the seal.
 std::shared_ptr<const prometheus::Collectable> AccessNumbers(
     std::function<std::uint64_t()> unauthenticated, std::function<std::uint64_t()> unsealed);
 
-// What the HTTP server tells of its connections, under the names of
+// Counts of the HTTP server's connections, under the names of
 // common/observability/metrics/catalogue.h.
 std::shared_ptr<const prometheus::Collectable> HttpNumbers(
     std::function<http::ServerCounts()> counts);

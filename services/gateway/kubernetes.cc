@@ -36,7 +36,7 @@ ABSL_FLAG(bool, kubernetes_cancel, false,
 namespace galen::gateway {
 namespace {
 
-// Of one that serves thousands of objects; the API server has limits of its own.
+// Enough for a gateway that serves thousands of objects; the API server has limits of its own.
 constexpr double kRequestsPerSecond = 20;
 constexpr double kBurst = 40;
 
@@ -54,7 +54,7 @@ absl::StatusOr<kube::Options> ClusterOptions() {
   return options;
 }
 
-// Nobody else's, also not that of a process of the same number before.
+// Unique, also among processes that had the same number before.
 std::string OwnerName() {
   return absl::StrCat("gateway/", getpid(), "/", std::random_device{}(), std::random_device{}());
 }
@@ -88,9 +88,9 @@ class Server final : public Kubernetes {
     do {
       const absl::StatusOr<bool> holds = lease_.Hold();
       if (!holds.ok()) {
-        // Two at once do no harm, and none at all would.
+        // Two at once do no harm, unlike none at all.
         if (!std::exchange(failing, true)) {
-          Tell(absl::StrCat("which gateway serves Diagnosis objects cannot be told: ",
+          Tell(absl::StrCat("it is unknown which gateway serves Diagnosis objects: ",
                             holds.status().message()));
         }
         continue;

@@ -14,8 +14,8 @@
 
 namespace galen::gateway {
 
-// What a gateway does in a Kubernetes cluster (--kubernetes): serves its Diagnosis objects, where
-// no other gateway of the same store does. Ends with its destruction.
+// The gateway's part in a Kubernetes cluster (--kubernetes): serves its Diagnosis objects, unless
+// another gateway of the same store does. Ends with its destruction.
 class Kubernetes {
  public:
   struct Needs {

@@ -199,14 +199,14 @@ absl::StatusOr<std::unique_ptr<webhooks::Webhooks>> OpenWebhooks(
   return webhooks::Webhooks::Open(absl::GetFlag(FLAGS_webhooks), knowledge, needs);
 }
 
-// Where decisions of persons are written down; null where nobody asked for it.
+// The log of decisions by persons; null if it is not configured.
 absl::StatusOr<std::unique_ptr<security::AuditLog>> OpenAudit() {
   const std::string file = rpc::SecurityFromFlags(security::Role::kGateway).audit_log;
   if (file.empty()) return nullptr;
   return security::AuditLog::Open(file);
 }
 
-// What becomes of an approval of what runs on a node; null without certificates.
+// Signs approvals of actions that run on a node; null without certificates.
 galen::remediation::ApprovalStore::Sign SignBy(const security::WarrantSigner* signer) {
   if (signer == nullptr) return nullptr;
   return [signer](const galen::v1::Action& action, absl::Time expires) {
@@ -220,7 +220,7 @@ galen::remediation::ApprovalStore::Sign SignBy(const security::WarrantSigner* si
   };
 }
 
-// What is proposed to be done, and who approved it.
+// Proposed actions, their approvals and their outcomes.
 struct Actions {
   Actions(Upstream& mesh, store::Records& records, const galen::remediation::NodeActions& offered,
           const Clock& clock, security::AuditLog* audit, const security::WarrantSigner* signer,
@@ -240,13 +240,13 @@ struct Actions {
   galen::remediation::ApprovalStore approvals;
   galen::remediation::RepairOutcomeStore outcomes;
   tickets::UpstreamSource source;
-  // Goes after the mesh, whose answers need it, and before execution, which it asks.
+  // Ends after the mesh, whose answers need it, and before execution, which it calls.
   std::optional<ThreadPool> pool;
   actions::ActionUpstream upstream;
   std::optional<actions::OutcomePublisher> publisher;  // asks the mesh, and ends before it
 };
 
-// Who runs single checks; null where nobody does.
+// The client of the service that runs single checks; null without --execution.
 absl::StatusOr<std::unique_ptr<clients::ExecutionClient>> OpenExecution(rpc::Security& security) {
   const std::string address = absl::GetFlag(FLAGS_execution);
   if (address.empty()) return nullptr;
@@ -258,7 +258,7 @@ absl::StatusOr<std::unique_ptr<clients::ExecutionClient>> OpenExecution(rpc::Sec
       });
 }
 
-// Tells ticket systems what was concluded; null where there are none.
+// Reports conclusions to ticket systems; null if there are none.
 absl::StatusOr<std::unique_ptr<tickets::TicketService>> OpenTickets(
     store::Store& store, Upstream& mesh, const Clock& clock, const CustomerRedactor& redactor,
     const std::vector<std::string>& knowledge) {
@@ -273,7 +273,7 @@ absl::StatusOr<std::unique_ptr<tickets::TicketService>> OpenTickets(
       [](const std::string& news) { log::Warning(news); });
 }
 
-// What webhooks tell of tickets; null where none are filed.
+// Forwards ticket events of webhooks to tickets; null if none are filed.
 webhooks::TicketUpdateHandler ForwardTicketUpdates(tickets::TicketService* ticket_service) {
   if (ticket_service == nullptr) return nullptr;
   return [ticket_service](const webhooks::TicketEvent& note) {
@@ -316,7 +316,7 @@ absl::Status Serve() {
   std::atomic<std::uint64_t> unsealed = 0;
   const auto refused = [&unsealed](const std::string& what) {
     unsealed.fetch_add(1, std::memory_order_relaxed);
-    log::Warning(absl::StrCat("not believed: ", what));
+    log::Warning(absl::StrCat("record ignored: ", what));
   };
   const std::unique_ptr<store::Records> sealed =
       seal ? store::SealRecords((*store)->records(), *seal, refused) : nullptr;
@@ -448,7 +448,7 @@ absl::Status Serve() {
                          absl::FormatDuration(absl::GetFlag(FLAGS_drain_grace))));
   api.EndStreams();
   server->Drain(absl::GetFlag(FLAGS_drain_grace));
-  // What asks goes before what answers; each waits for what is under way.
+  // Callers end before the components that they call; each waits for its calls in flight.
   metrics_server->reset();
   server.reset();
   timers.Stop();

@@ -13,7 +13,8 @@ namespace {
 
 constexpr absl::Duration kFirstPause = absl::Milliseconds(250);
 constexpr absl::Duration kLongestPause = absl::Seconds(15);
-// What execution may say; one that says nonsense is not called in a loop, nor forgotten.
+// Bounds of the pause that execution asks for: an absurd one neither makes the node call in a loop
+// nor lets execution forget it.
 constexpr absl::Duration kSoonest = absl::Milliseconds(100);
 constexpr absl::Duration kLatest = absl::Minutes(10);
 

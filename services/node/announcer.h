@@ -16,23 +16,22 @@
 
 namespace galen::node {
 
-// How long to wait before the next announcement. `again`: what the last one was answered;
-// `failures`: how many in a row were not; `random`: in [0, 1), so that nodes which were started
-// together do not stay together. After a success between three quarters of the time that execution
-// said and all of it; else a quarter of a second, doubled with each failure, at most 15 s, and of
-// that between half and all. Pure.
+// The pause before the next announcement. `again`: the answer to the last one; `failures`: the
+// number of failures in a row; `random`: in [0, 1), so that nodes that were started together spread
+// out. After a success it is between three quarters of execution's time and all of it; else between
+// half and all of a quarter of a second, doubled with each failure, at most 15 s. Pure.
 absl::Duration NextAnnouncement(const absl::StatusOr<absl::Duration>& again, int failures,
                                 double random);
 
-// Tells execution where this node executor is, again and again: one of its replicas, and the next
-// one when that does not answer.
+// Announces this node executor to execution repeatedly: to one of the replicas, and to the next one
+// when that does not answer.
 class Announcer {
  public:
   struct Options {
     std::string node;
     absl::Duration ttl = absl::Seconds(30);
     absl::Duration call_timeout = absl::Seconds(5);
-    // Of what changes: that it is registered, that nobody answers.
+    // Called when the state changes: the node is registered, or no replica answers.
     std::function<void(const std::string& news)> tell = [](const std::string&) {};
   };
 
@@ -53,8 +52,8 @@ class Announcer {
   const std::vector<clients::RegistrationClient*> replicas_;
   const Options options_;
   std::string address_;
-  std::size_t replica_ = 0;  // that is asked next
-  // Of the task, and after it of Stop().
+  std::size_t replica_ = 0;  // the one to call next
+  // Used by the task only, and by Stop() after it.
   bool registered_ = false;
   int failures_ = 0;
   std::minstd_rand random_{std::random_device{}()};

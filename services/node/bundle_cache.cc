@@ -20,9 +20,9 @@ constexpr std::size_t kMostBundles = 4;
 // time: the clock of a file system is coarse.
 constexpr absl::Duration kSettled = absl::Seconds(2);
 
-// What files look like from outside.
+// Identity of a bundle's files, from stat() alone.
 struct Stamp {
-  std::string text;  // changes when somebody writes one of them
+  std::string text;  // changes when one of the files is written
   absl::Time newest = absl::InfinitePast();
 
   void Add(const std::string& path) {
@@ -37,7 +37,8 @@ struct Stamp {
   }
 };
 
-// Of all files that opening reads; what hosts read later is remembered for a moment only.
+// Covers all files that opening the bundle reads. Contents that hosts read later are cached only
+// briefly.
 Stamp StampOf(const std::string& path, const host::Bundle& bundle) {
   Stamp stamp;
   stamp.Add(path);
@@ -73,7 +74,7 @@ absl::StatusOr<std::shared_ptr<const host::Bundle>> BundleCache::Open(const std:
     const MutexLock lock(mu_);
     const auto it = std::find_if(entries_.begin(), entries_.end(),
                                  [&](const Entry& entry) { return entry.bundle == known.bundle; });
-    // Somebody else may have put it out meanwhile.
+    // Another thread may have replaced it meanwhile.
     if (it != entries_.end() && changed) entries_.erase(it);
     if (it != entries_.end() && !changed) entries_.splice(entries_.begin(), entries_, it);
     if (!changed) return known.bundle;

@@ -12,11 +12,11 @@
 
 namespace galen::node {
 
-// The bundles that were asked for last, so that the calls of one diagnosis read a bundle once. One
-// whose files have changed is read anew. Thread-safe.
+// Caches the bundles that were requested last, so that the calls of one diagnosis read a bundle
+// once. A bundle is read again when its files change. Thread-safe.
 class BundleCache {
  public:
-  // What Bundle::Open(path) gives.
+  // The result of Bundle::Open(path).
   absl::StatusOr<std::shared_ptr<const host::Bundle>> Open(const std::string& path);
 
  private:
@@ -30,7 +30,7 @@ class BundleCache {
   Entry Find(const std::string& path);
 
   Mutex mu_;
-  // The one used last stands first.
+  // The most recently used entry is first.
   std::list<Entry> entries_ ABSL_GUARDED_BY(mu_);
 };
 

@@ -26,21 +26,21 @@ namespace galen::node {
 // Thread-safe.
 class CheckRun {
  public:
-  // What all checks of the call have in common.
+  // Shared by all checks of the call.
   struct Call {
     std::shared_ptr<const host::Host> host;
     std::shared_ptr<const knowledge::Knowledge> knowledge;
-    // What all checks look for in logs.
+    // The log lines that any of the checks reads.
     std::vector<const LogWant*> log_wants;
     std::string node;
     absl::Time window_start = absl::InfinitePast();
     absl::Time window_end = absl::InfiniteFuture();
     absl::Time deadline = absl::InfiniteFuture();
     bool allow_busy = false;
-    // Interim messages are asked for, each check at most one in `progress_interval`.
+    // Interim messages are requested, from each check at most one per `progress_interval`.
     bool progress = false;
     absl::Duration progress_interval = absl::Milliseconds(250);
-    // Where it is counted how long checks run; may be null.
+    // Counts how long checks run; may be null.
     std::shared_ptr<metrics::CheckNumbers> numbers;
   };
 
@@ -56,8 +56,8 @@ class CheckRun {
                     NativeCheck native, Parameters parameters, absl::Duration allowed,
                     std::shared_ptr<const void> keep);
 
-  // Waits, `longest` at most, until there is something to tell; gives results and interim messages,
-  // each final result once. A check whose time is up is cancelled and its result an ERROR.
+  // Waits, `longest` at most, for news; returns results and interim messages, each final result
+  // once. A check whose time is up is cancelled and its result is an ERROR.
   std::vector<galen::v1::CheckResult> Next(absl::Duration longest);
 
   // Cancels whatever runs, and forgets it.
@@ -88,7 +88,7 @@ class CheckRun {
 
   const Call call_;
   const std::shared_ptr<StuckChecks> stuck_;
-  // Not a galen::Mutex, which knows no wait with a limit.
+  // Not a galen::Mutex, which does not support a timed wait.
   std::mutex mu_;
   std::condition_variable changed_;
   // Guarded by mu_.

@@ -17,8 +17,8 @@ using Task = absl::AnyInvocable<void() &&>;
 constexpr std::size_t kMostIdle = 16;
 constexpr std::chrono::seconds kIdle(5);
 
-// Never deleted: threads wait on it until the process ends. Not a galen::Mutex, which knows no wait
-// with a limit.
+// Never deleted: threads wait on it until the process ends. Not a galen::Mutex, which does not
+// support a timed wait.
 struct Shared {
   std::mutex mu;
   std::condition_variable changed;

@@ -5,10 +5,10 @@
 
 namespace galen::node {
 
-// Runs `task` on a thread that nobody waits for: the task may hang for ever. A thread that has done
-// its task waits some seconds for the next one, since to make a thread, and all that its memory
-// allocator needs, takes longer than most checks. Throws std::system_error when there is no thread
-// to be had. Thread-safe.
+// Runs `task` on a thread that nobody waits for: the task may hang for ever. A thread that has
+// finished its task waits some seconds for the next one, because creating a thread and its
+// allocator state takes longer than most checks. Throws std::system_error when no thread is
+// available. Thread-safe.
 void RunDetached(absl::AnyInvocable<void() &&> task);
 
 }  // namespace galen::node

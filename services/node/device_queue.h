@@ -12,8 +12,8 @@
 
 namespace galen::node {
 
-// Who may load a device: of each kind ("gpu", "nic") one check at a time, in the order of asking,
-// whatever call it belongs to. Thread-safe.
+// Grants the use of devices: for each kind ("gpu", "nic") to one check at a time, in the order of
+// the requests, across all calls. Thread-safe.
 class DeviceQueue {
   struct Queues;
 
@@ -27,9 +27,9 @@ class DeviceQueue {
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
 
-    // True when the device is this one's.
+    // True when this turn has the device.
     bool HasCome() const;
-    // Who has the device, as named to Queue().
+    // The holder of the device, as named to Queue().
     std::string Holder() const;
     const std::string& kind() const { return kind_; }
 

@@ -10,7 +10,7 @@
 namespace galen::node {
 namespace {
 
-// The part of a text that is looked at to see whether it is data.
+// The length of the beginning of a text by which it is recognised as data.
 constexpr std::size_t kLookedAt = 64 << 10;
 
 void NeverPass(galen::v1::CheckResult& result, const std::string& why) {

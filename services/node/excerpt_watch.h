@@ -16,15 +16,15 @@
 
 namespace galen::node {
 
-// A host that notes whether anything that was read of it is an excerpt, and whether anything told
-// something at all. A capture that ends within a line is cut. Thread-safe.
+// A host that notes whether any data read from it was an excerpt, and whether any of it had
+// content. A capture that ends within a line is an excerpt. Thread-safe.
 class ExcerptWatch final : public host::Host {
  public:
   // `host` must outlive this.
   explicit ExcerptWatch(const host::Host& host) : host_(host) {}
 
   bool saw_excerpt() const { return saw_excerpt_.load(); }
-  // All that was read is empty, or data that nobody can read. False where nothing was read.
+  // All data read was empty or unreadable. False if nothing was read.
   bool told_nothing() const { return read_.load() && !told_.load(); }
 
   const std::string& name() const override { return host_.name(); }
@@ -67,7 +67,7 @@ class ExcerptWatch final : public host::Host {
   absl::StatusOr<host::CommandResult> Noted(absl::StatusOr<host::CommandResult> result) const {
     if (!result.ok()) return result;
     if (result->excerpt || (!live() && IsTruncated(result->out))) saw_excerpt_.store(true);
-    // A program that failed told that much.
+    // A nonzero exit code counts as content.
     if (result->exit_code != 0) told_.store(true);
     Note(result->out);
     Note(result->err);
@@ -93,8 +93,8 @@ class ExcerptWatch final : public host::Host {
   mutable std::atomic<bool> told_ = false;
 };
 
-// Takes out of a check's output what an excerpt cannot tell: that something is not there, and how
-// many there are. What it shows of a device, or that it shows an event, stays.
+// Removes from a check's output what an excerpt cannot show: that something is missing, and the
+// total number of things. Findings on a device, and events, stay.
 void DropWhatNoExcerptTells(knowledge::CheckOutput& output);
 
 // A check that found no fault in an excerpt has not passed.

@@ -22,10 +22,10 @@ constexpr int kMaxChecks = 1000;
 constexpr absl::Duration kLook = absl::Milliseconds(50);
 // Results of a bundle come in heaps: they take no time, and each heap is one step of the diagnosis.
 constexpr absl::Duration kGather = absl::Milliseconds(5);
-// What a check of kind EXEC may take beyond its program.
+// The time that a check of kind EXEC may take beyond its program.
 constexpr absl::Duration kExecSlack = absl::Seconds(5);
 
-// What the request sets of `check`; of two entries the later one counts.
+// The parameters that the request sets for `check`; of two entries the later one counts.
 galen::v1::CheckParameters ParametersOf(const v1::RunChecksRequest& request,
                                         const std::string& check) {
   galen::v1::CheckParameters all;
@@ -113,7 +113,7 @@ absl::StatusOr<const Check*> NodeExecutor::Runnable(const Catalogue& catalogue,
   const Check* spec = catalogue.knowledge->FindCheck(check);
   if (spec != nullptr && spec->kind() == Check::PROMQL) {
     return absl::NotFoundError(
-        "no numbers over time: name a Prometheus server or its data folder (--prometheus), or put "
+        "no time series: name a Prometheus server or its data folder (--prometheus), or put "
         "telemetry/*.om into the bundle");
   }
   if (spec != nullptr && spec->kind() == Check::HISTORY) {
@@ -165,7 +165,7 @@ std::deque<NodeExecutor::Waiting> NodeExecutor::Plan(
                                                  parameters.status().message()));
       continue;
     }
-    // What a bundle holds was loaded long ago.
+    // A check of a bundle loads no device.
     std::shared_ptr<DeviceQueue::Turn> turn;
     if (call.host->live() && !(*spec)->occupies().empty()) {
       turn = turns_.Queue((*spec)->occupies(), check);
@@ -215,7 +215,7 @@ absl::Status NodeExecutor::RunChecks(const v1::RunChecksRequest& request, absl::
     return absl::InvalidArgumentError(
         absl::StrCat("checks: ", request.checks_size(), " are more than ", kMaxChecks));
   }
-  // The call may have waited for its turn until nobody wants it any more.
+  // The caller may have cancelled while the call waited for its turn.
   if (cancelled.cancelled()) return absl::CancelledError("the caller went away");
   if (!request.bundle().empty() && stuck_->of_bundles() >= options_.max_stuck) {
     return absl::ResourceExhaustedError(absl::StrCat(hosts_.name(), ": ", stuck_->of_bundles(),
@@ -238,7 +238,7 @@ absl::Status NodeExecutor::RunChecks(const v1::RunChecksRequest& request, absl::
 
   call.numbers = numbers_;
   const auto on_result = [&](CheckResult result) {
-    // A caller may ask for what it likes; only what there is has numbers of its own.
+    // A caller may request any name; only the checks of the catalogue have counters of their own.
     const bool known = catalogue->knowledge->FindCheck(result.check()) != nullptr;
     numbers_->CountResult(known ? absl::string_view(result.check()) : metrics::kOther,
                           result.status());

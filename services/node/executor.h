@@ -32,8 +32,8 @@ class NodeExecutor {
   struct Options {
     // Checks that run at the same time, of one call.
     int max_parallel = 4;
-    // What one check may take unless the catalogue says (time_limit, exec.time). One that takes
-    // longer is cancelled, an ERROR, and its thread is left to itself.
+    // The time limit of a check unless the catalogue has one (time_limit, exec.time). A check that
+    // takes longer is cancelled, an ERROR, and its thread is abandoned.
     absl::Duration check_timeout = absl::Seconds(30);
     // No check takes longer, whatever the catalogue says.
     absl::Duration longest_check = absl::Hours(1);
@@ -51,14 +51,14 @@ class NodeExecutor {
   NodeExecutor(const HostSource& hosts, std::shared_ptr<const knowledge::Knowledge> knowledge,
                std::vector<NamedCheck> checks, Options options);
 
-  // Calls `on_result` once for each distinct check of the request, from this thread, as they are
-  // done, and then returns; before that, when the request asks for progress, with messages of
-  // status RUNNING. `deadline` is on the clock's scale, as it stands now. What goes wrong with one
-  // check is its result and nothing else's. Of the checks that load the same kind of device only
-  // one runs at a time, over all calls. Nothing that the call started runs on when it returns,
-  // except what is stuck in the kernel. INVALID_ARGUMENT no check, or too many; RESOURCE_EXHAUSTED
-  // too many checks of bundles are stuck; CANCELLED `cancelled` was, and the results that are
-  // missing do not come; what the host source says of the bundle or node.
+  // Calls `on_result` once for each distinct check of the request, from this thread, as they
+  // finish, and then returns; before that, when the request asks for progress, with messages of
+  // status RUNNING. `deadline` is on the present scale of the clock. An error of one check is its
+  // own result and does not affect the others. Only one of the checks that load the same kind of
+  // device runs at a time, over all calls. Nothing that the call started runs on when it returns,
+  // except a thread that is stuck in the kernel. INVALID_ARGUMENT no check, or too many;
+  // RESOURCE_EXHAUSTED too many checks of bundles are stuck; CANCELLED `cancelled` was, and the
+  // missing results do not come; the errors of the host source for the bundle or node.
   absl::Status RunChecks(const v1::RunChecksRequest& request, absl::Time deadline,
                          absl::FunctionRef<void(galen::v1::CheckResult)> on_result,
                          const Cancellation& cancelled = Cancellation::Never()) const;
@@ -82,7 +82,7 @@ class NodeExecutor {
   struct Catalogue {
     std::shared_ptr<const knowledge::Knowledge> knowledge;
     std::map<std::string, NativeCheck, std::less<>> checks;
-    // What they all look for in logs, each once.
+    // The log lines that the checks read, each want once.
     std::vector<const LogWant*> log_wants;
   };
 

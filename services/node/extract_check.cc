@@ -17,10 +17,10 @@
 namespace galen::node {
 namespace {
 
-// What a pattern of a site may cost in memory.
+// The memory limit of a pattern of a site.
 constexpr std::int64_t kMaxPatternBytes = 1 << 20;
 
-// What does not match may stand in what was cut.
+// A pattern without a match may match in the part that was cut off.
 absl::Status TooLong(const knowledge::v1::Check& check, absl::string_view source) {
   return absl::ResourceExhaustedError(absl::StrCat(
       check.name(), ": ", source, ": holds more than is read, ", host::kFileBytes >> 20,

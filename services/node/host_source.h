@@ -14,13 +14,13 @@
 
 namespace galen::node {
 
-// Where the machine comes from that checks look at. Thread-safe.
+// Provides the machine that checks inspect. Thread-safe.
 class HostSource {
  public:
   virtual ~HostSource() = default;
   // A host for one run of checks: `node` of the bundle at path `bundle`, or this machine when
-  // `bundle` is empty. Commands that run on this machine are killed once `cancelled` is; nullptr:
-  // nobody cancels.
+  // `bundle` is empty. Commands that run on this machine are killed once `cancelled` is cancelled;
+  // nullptr: never.
   virtual absl::StatusOr<std::shared_ptr<const host::Host>> Open(
       const std::string& bundle, const std::string& node,
       std::shared_ptr<const Cancellation> cancelled) const = 0;
@@ -34,9 +34,9 @@ class LocalHosts final : public HostSource {
   struct Options {
     // Name of this machine; empty: its own.
     std::string name;
-    // Directories that a bundle must lie below.
+    // Bundles must be below one of these directories.
     std::vector<std::string> bundle_roots;
-    // Without roots: whether a bundle may lie anywhere, or none is opened at all.
+    // Without roots: whether a bundle may be anywhere, or none is opened at all.
     bool bundles_anywhere = true;
     // A file that holds the number of a process of the job on this machine, as a scheduler's prolog
     // writes it. Read for each run of checks; while it is absent or empty no job is known. Empty:
@@ -44,7 +44,7 @@ class LocalHosts final : public HostSource {
     std::string job_pid_file;
     // Files that are the logs of the job on this machine; empty: what its process writes to.
     std::vector<std::string> job_logs;
-    // What one read of this machine may take.
+    // The time limit of one read of this machine.
     absl::Duration read_time = absl::Seconds(5);
     // Reads that may be stuck, over all hosts of this machine (host::StuckReads).
     int max_stuck_reads = 64;
@@ -52,10 +52,10 @@ class LocalHosts final : public HostSource {
 
   explicit LocalHosts(Options options);
 
-  // NOT_FOUND there is no such bundle or node, or another node than this machine is asked for;
-  // PERMISSION_DENIED the bundle lies outside of the roots; else what Bundle::Open says.
-  // INVALID_ARGUMENT the file of the job holds no process number.
-  // A bundle is kept open, a few at a time, until one of the files that it was read from changes.
+  // NOT_FOUND there is no such bundle or node, or a node other than this machine is requested;
+  // PERMISSION_DENIED the bundle is outside of the roots; else the errors of Bundle::Open.
+  // INVALID_ARGUMENT the file of the job holds no process number. A bundle is kept open, a few at a
+  // time, until one of the files that it was read from changes.
   absl::StatusOr<std::shared_ptr<const host::Host>> Open(
       const std::string& bundle, const std::string& node,
       std::shared_ptr<const Cancellation> cancelled) const override;

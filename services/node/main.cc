@@ -66,7 +66,7 @@ ABSL_FLAG(absl::Duration, drain_grace, absl::Seconds(20), "How long to drain aft
 namespace galen::node {
 namespace {
 
-// What checks look at, without what only other services need.
+// The parts of the knowledge that checks read.
 std::shared_ptr<const knowledge::Knowledge> ForChecks(const knowledge::Knowledge& knowledge) {
   knowledge::v1::KnowledgeBase base;
   *base.mutable_checks() = knowledge.base().checks();
@@ -89,7 +89,7 @@ absl::StatusOr<Repairs> OpenRepairs(const rpc::Security& security,
   if (allowed.empty()) return repairs;
   if (security.warrant_verifier() == nullptr) {
     return absl::InvalidArgumentError(
-        "--repairs: needs certificates (--certs): without them no approval can be believed");
+        "--repairs: needs certificates (--certs): without them no approval can be verified");
   }
   GALEN_ASSIGN_OR_RETURN(std::vector<remediation::RunAction> known,
                          remediation::LoadRunActions(knowledge));
@@ -127,7 +127,7 @@ absl::Status Serve() {
   if (!knowledge.ok()) return knowledge.status();
   *knowledge = ForChecks(**knowledge);
 
-  // A caller of the network reads no bundle unless it is said which.
+  // A caller over the network may read only bundles below the roots.
   std::vector<std::string> roots = absl::GetFlag(FLAGS_bundle_root);
   const LocalHosts hosts({.name = absl::GetFlag(FLAGS_host),
                           .bundle_roots = std::move(roots),

@@ -14,7 +14,7 @@ namespace galen::node {
 
 namespace {
 
-// Events that may wait for a slow caller. A storm in the kernel log is told by its beginning.
+// Events that may wait for a slow caller. The first lines of a storm in the kernel log identify it.
 constexpr std::size_t kMaxQueuedEvents = 1024;
 
 }  // namespace

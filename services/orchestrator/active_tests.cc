@@ -32,7 +32,8 @@ bool CanRun(const State& state, const v1::Question& test) {
                      [&](const std::string& node) { return state.node_set.count(node) > 0; });
 }
 
-// A check of this look says that no process uses a GPU there. What nobody knows is in use.
+// Whether a check of this round says that no process uses a GPU there. Without a definite result,
+// the GPUs count as in use.
 bool IsIdle(const State& state, const std::string& node) {
   const auto result = state.results.find(ResultId("gpu.processes", node));
   if (result == state.results.end() || !IsDefinite(*result->second)) return false;
@@ -82,7 +83,7 @@ std::optional<v1::DiagnosisEvent> AllowByPolicy(const State& state, TestPolicy p
       state.round.number >= kMaxRounds) {
     return std::nullopt;
   }
-  // What a round of tests leaves open is for a person.
+  // After a round of tests by policy, a person decides about the rest.
   if (!state.dialogue.empty() && state.dialogue.back().by() == kPolicy) return std::nullopt;
   v1::DiagnosisEvent event;
   v1::FeedbackReceived& answer = *event.mutable_feedback_received();

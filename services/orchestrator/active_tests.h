@@ -23,14 +23,14 @@ enum class TestPolicy {
   kIdle,      // and what would run on GPUs that no process uses is allowed at once
 };
 
-// Of "never", "approved" and "idle"; nothing for any other word.
+// Parses "never", "approved" and "idle"; nullopt for any other word.
 std::optional<TestPolicy> ParseTestPolicy(absl::string_view word);
 
 // The tests among `ids` that wait for permission in this state.
 std::vector<AllowedTest> AllowedTests(const State& state,
                                       const google::protobuf::RepeatedPtrField<std::string>& ids);
 
-// The first of `ids` that is no test that waits for permission; "" when all are.
+// The first of `ids` that is not a test waiting for permission; "" when all are.
 std::string NotProposed(const State& state,
                         const google::protobuf::RepeatedPtrField<std::string>& ids);
 

@@ -14,10 +14,10 @@
 
 namespace galen::orchestrator {
 
-// Which diagnoses run here and which one is next: of the tenants that wait, the one of which the
-// fewest run, so that a tenant that sends many holds up its own. What waits here is in the store
-// and under no lease, so that any other orchestrator may start it; to forget one costs a search for
-// orphans. Not thread-safe.
+// Decides which diagnoses run here and which one is next: of the tenants that wait, the one with
+// the fewest running, so that a tenant that sends many holds up only its own. Waiting diagnoses are
+// in the store without a lease, so that any other orchestrator may start them; a lost queue costs
+// one search for orphans. Not thread-safe.
 class Admission {
  public:
   struct Limits {
@@ -27,8 +27,8 @@ class Admission {
   };
   explicit Admission(Limits limits) : limits_(limits) {}
 
-  // True when the tenant ("tenants/t") has as many waiting as may: no new one is to be made. What
-  // is in the store already waits all the same.
+  // True when the tenant ("tenants/t") has reached its limit of waiting diagnoses: no new one may
+  // be made. Diagnoses in the store already wait all the same.
   bool IsFull(absl::string_view tenant) const;
   // Puts a diagnosis in the queue, unless it waits or runs already.
   void Wait(const std::string& name);
@@ -39,7 +39,7 @@ class Admission {
   void Started(const std::string& name);
   void Ended(const std::string& name);
 
-  // Of each tenant that has any, by its name without "tenants/".
+  // The diagnoses of a tenant that has any; its name without "tenants/".
   struct Turns {
     std::string tenant;
     std::size_t running = 0;

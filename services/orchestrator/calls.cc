@@ -145,7 +145,7 @@ clients::Cancel StartTold(const Agents& agents, const State& state, const Effect
       });
 }
 
-// Of a stream of results: those that came, then how it ended.
+// Streams the results as they come, then the end of the call.
 clients::Cancel StartTest(const Agents& agents, const State& state, const Effect& effect,
                           absl::Time deadline, const RetryLimits& retry_limits, OutcomeSink sink) {
   return agents.execution.RunChecks(

@@ -14,8 +14,8 @@
 
 namespace galen::orchestrator {
 
-// What came back from a call, to be turned into an event against the state at the time when it is
-// taken in; nothing when it has nothing to say any more.
+// Makes an event from the result of a call, for the state at the time when the event is applied;
+// nothing when it is obsolete.
 using Outcome = absl::AnyInvocable<std::optional<v1::DiagnosisEvent>(const State&) &&>;
 
 // Takes outcomes, on any thread, and must not block. `ends_call`: it is the last of this call.

@@ -16,9 +16,9 @@ using v1::Change;
 using v1::CheckResult;
 using v1::Verdict;
 
-// Of each kind, at most: a report is read by people.
+// Most changes of each kind: a report is read by people.
 constexpr std::size_t kMostOfAKind = 6;
-// A cause whose probability moves less is not worth a line; one that is ruled out was nearly so.
+// Least change of probability worth a line; a cause that is ruled out was unlikely before.
 constexpr double kWorthALine = 0.05;
 
 std::string Standing(const Verdict& verdict) {
@@ -48,7 +48,7 @@ void AddVerdicts(const State& state, std::vector<Change>& changes) {
     change.set_label(now.label());
     double moved = 0;
     if (!tracked.before.has_value()) {
-      // What was never looked at before matters where it is the cause.
+      // A cause without an earlier verdict is worth a line only if it is confirmed.
       if (!confirmed) continue;
       moved = 1;
       change.set_text(absl::StrCat(NameOf(now), " is ", Standing(now.verdict()),

@@ -8,9 +8,9 @@
 
 namespace galen::orchestrator {
 
-// What the answer that began this round changed: causes that are judged otherwise, checks that say
-// otherwise, and where the customer's output and a machine contradict each other. What matters most
-// comes first. Empty in the first round. Pure.
+// Changes by the answer that began this round: causes with another verdict, checks with another
+// result, and contradictions between the customer's output and a machine. The most important come
+// first. Empty in the first round. Pure.
 std::vector<v1::Change> ChangesOf(const State& state);
 
 }  // namespace galen::orchestrator

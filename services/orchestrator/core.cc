@@ -21,7 +21,7 @@ constexpr std::size_t kMaxInactive = 1000;
 // A diagnosis of some forty events takes 20 to 200 KB.
 constexpr std::size_t kMostRecentBytes = std::size_t{32} << 20;
 
-// What waits are measured by.
+// The clock for waits.
 std::function<absl::Time()> TimescaleOf(const Options& options, const Clock& clock) {
   if (options.steady != nullptr) return [steady = options.steady] { return steady->Now(); };
   if (options.own_timer) return SteadyNow;
@@ -262,7 +262,8 @@ absl::StatusOr<EventBatch> Core::ReadBatch(const std::string& name, std::int64_t
   if (runs_here) return batch;
   const std::int64_t seen = batch.events.empty() ? after_sequence : batch.events.back().sequence();
   {
-    // What came to rest in this process need not be folded anew to know that it did.
+    // If the diagnosis came to rest in this process, its end is known without folding its log
+    // again.
     MutexLock lock(mu_);
     const auto inactive = inactive_.find(name);
     batch.ended = inactive != inactive_.end() && inactive->second == seen;

@@ -32,9 +32,9 @@ namespace galen::orchestrator {
 
 class DiagnosisActor;
 
-// What the diagnoses of one orchestrator share: its collaborators, its timers, and who runs what.
-// Tasks on other threads hold it by shared_ptr and pass the gate before they touch a collaborator.
-// Thread-safe. No lock of the core is held while one of an actor is taken.
+// State shared by the diagnoses of one orchestrator: its collaborators, its timers, and which
+// diagnoses run. Tasks on other threads hold it by shared_ptr and pass the gate before they touch a
+// collaborator. Thread-safe. No lock of the core is held while one of an actor is taken.
 class Core : public std::enable_shared_from_this<Core> {
  public:
   Core(store::EventLog& event_log, Agents agents_in, const Clock& clock_in, Executor& executor_in,
@@ -52,10 +52,10 @@ class Core : public std::enable_shared_from_this<Core> {
 
   // The actor of the diagnosis, when this process runs it; else null.
   std::shared_ptr<DiagnosisActor> Find(absl::string_view name);
-  // The same, after taking the lease where it is free. FAILED_PRECONDITION when another
-  // orchestrator holds it. A diagnosis at rest is taken up as well.
+  // The same, after taking the lease if it is free. FAILED_PRECONDITION when another orchestrator
+  // holds it. A diagnosis at rest is opened as well.
   absl::StatusOr<std::shared_ptr<DiagnosisActor>> Open(absl::string_view name);
-  // Lets a diagnosis go on when it is its turn; what stands in the way is reported.
+  // Continues a diagnosis when it is its turn; reports an error.
   void Resume(const std::string& name);
   void ResumeAfter(absl::Duration wait, const std::string& name);
   // Resumes every unfinished diagnosis whose lease has expired.
@@ -69,7 +69,7 @@ class Core : public std::enable_shared_from_this<Core> {
   // True when the tenant ("tenants/t") has as many waiting as may.
   bool IsFull(absl::string_view tenant);
 
-  // What this orchestrator counts, as Prometheus reads it.
+  // The counters of this orchestrator, in the form that Prometheus reads.
   std::vector<prometheus::MetricFamily> Metrics();
 
   // Hands `watcher` its events, now or when there are any.

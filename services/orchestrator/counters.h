@@ -9,7 +9,7 @@
 
 namespace galen::orchestrator {
 
-// What an orchestrator counts of its diagnoses. Thread-safe.
+// Counters of an orchestrator's diagnoses. Thread-safe.
 struct OrchestratorCounters {
   // Tenants with counters of their own; the others share theirs.
   static constexpr std::size_t kMostTenants = 64;

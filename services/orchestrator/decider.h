@@ -6,9 +6,9 @@
 
 namespace galen::orchestrator {
 
-// What the diagnosis wants next: summarize, search as its strategy says, conclude. Nothing when it
-// is at rest. A function of the state alone: after a crash the same log asks for the same calls,
-// which are those whose outcome it does not hold. Pure.
+// The next step of the diagnosis: summarize, search by its strategy, conclude. Nothing when it is
+// at rest. A function of the state alone: after a crash the same log asks for the same calls, which
+// are those whose outcome it does not hold. Pure.
 Decision Decide(const State& state);
 
 }  // namespace galen::orchestrator

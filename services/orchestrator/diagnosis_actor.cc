@@ -59,7 +59,7 @@ absl::StatusOr<v1::Diagnosis> DiagnosisActor::Do(Command command) {
   {
     MutexLock lock(mu_);
     FinishPendingStore();
-    if (stopped_) return absl::AbortedError(absl::StrCat(name_, ": is being read anew"));
+    if (stopped_) return absl::AbortedError(absl::StrCat(name_, ": is being reloaded"));
     absl::StatusOr<std::optional<v1::DiagnosisEvent>> event = command(state_);
     const absl::Status refused = event.status();
     std::vector<v1::DiagnosisEvent> events;
@@ -73,7 +73,7 @@ absl::StatusOr<v1::Diagnosis> DiagnosisActor::Do(Command command) {
     if (!status.ok()) {
       StopOn(status);
       return absl::UnavailableError(
-          absl::StrCat(status.message(), ": try again, the diagnosis is being taken up anew"));
+          absl::StrCat(status.message(), ": try again, the diagnosis is being reloaded"));
     }
     diagnosis = refused.ok() ? absl::StatusOr<v1::Diagnosis>(ToDiagnosis(state_)) : refused;
   }
@@ -84,7 +84,7 @@ absl::StatusOr<v1::Diagnosis> DiagnosisActor::Do(Command command) {
 absl::StatusOr<v1::Diagnosis> DiagnosisActor::View(bool listed) {
   MutexLock lock(mu_);
   FinishPendingStore();
-  if (stopped_) return absl::AbortedError(absl::StrCat(name_, ": is being read anew"));
+  if (stopped_) return absl::AbortedError(absl::StrCat(name_, ": is being reloaded"));
   return listed ? ToListedDiagnosis(state_) : ToDiagnosis(state_);
 }
 
@@ -141,7 +141,7 @@ void DiagnosisActor::ProcessInbox() {
     if (wake_at_ <= core_->timers.Now()) wake_at_ = absl::InfiniteFuture();
     absl::Status status;
     if (storing_.has_value()) status = FinishStoring(*stored);
-    // What was stored may have been the end; or its calls were answered at once.
+    // The stored events may have ended the diagnosis, or its calls were answered at once.
     if (status.ok() && !stopped_ && (!stored.has_value() || !messages.empty())) {
       std::vector<v1::DiagnosisEvent> events;
       ApplyMessages(std::move(messages), events);
@@ -162,7 +162,7 @@ void DiagnosisActor::Stored(absl::Status status) {
   Receive({});
 }
 
-// What became of the events that are on their way to the store, when there are such.
+// The result of the append under way; nullopt if there is none.
 std::optional<absl::Status> DiagnosisActor::WaitForStore() {
   if (!storing_.has_value()) return std::nullopt;
   MutexLock lock(inbox_mu_);
@@ -380,8 +380,8 @@ void DiagnosisActor::StartCalls(const std::vector<Effect>& wanted) {
   WakeAt(wake);
 }
 
-// What the tenant's diagnoses took today, for the question that is about to be asked. A store that
-// cannot tell lets the diagnosis go on by its own budget: the next append will tell of the store.
+// The tenant's spending of the day, for the next question. If the store cannot be read, the
+// diagnosis continues within its own budget: the next append will report the store's error.
 void DiagnosisActor::ReadTenantSpending(absl::Time now) {
   const absl::StatusOr<v1::Spent> spent = core_->log.SpentOn(tenant_, usage::DayOf(now));
   *state_.spending.mutable_tenant_today() = spent.ok() ? *spent : state_.spending.diagnosis();
@@ -423,7 +423,7 @@ void DiagnosisActor::CountInactive() {
   }
 }
 
-// What others may have once this one has stopped.
+// Releases what others may use once this actor has stopped.
 void DiagnosisActor::ReleasePermits() {
   in_flight_.clear();
   permits_.clear();

@@ -25,12 +25,12 @@
 namespace galen::orchestrator {
 
 // One diagnosis that this process runs: holds its lease, makes the calls it wants, and appends
-// what comes of them. Outcomes go through an inbox that is emptied on the executor, so calls never
-// wait for each other and no thread waits for a diagnosis.
+// their outcomes. Outcomes go through an inbox that is emptied on the executor, so calls never wait
+// for each other and no thread waits for a diagnosis.
 //
-// An event is in the store before anything is done about it, or anybody sees it; messages that come
-// while it is on its way there wait. When the store refuses one, the actor stops and is made anew
-// from the store: what a crash does, and the same way back. Thread-safe.
+// An event is in the store before anything is done about it, or anybody sees it; messages that
+// arrive during an append wait. When the store refuses an event, the actor stops and is created
+// again from the store, as after a crash. Thread-safe.
 class DiagnosisActor : public std::enable_shared_from_this<DiagnosisActor> {
  public:
   DiagnosisActor(std::shared_ptr<Core> core, store::Lease lease, State state);
@@ -38,8 +38,8 @@ class DiagnosisActor : public std::enable_shared_from_this<DiagnosisActor> {
   // Goes on from where the log ends.
   void Start();
 
-  // Appends what `command` makes of the state, if anything, goes on, and returns the diagnosis.
-  // ABORTED when the actor had stopped before: open it anew. UNAVAILABLE the store.
+  // Appends the event that `command` makes of the state, if any, continues, and returns the
+  // diagnosis. ABORTED when the actor had stopped before: open it again. UNAVAILABLE the store.
   using Command =
       absl::FunctionRef<absl::StatusOr<std::optional<v1::DiagnosisEvent>>(const State&)>;
   absl::StatusOr<v1::Diagnosis> Do(Command command);
@@ -64,7 +64,7 @@ class DiagnosisActor : public std::enable_shared_from_this<DiagnosisActor> {
     FairCallLimiter::Permit permit;
   };
 
-  // What is on its way to the store, and what is to be done then.
+  // An append under way, and its effects afterwards.
   struct Storing {
     std::vector<v1::DiagnosisEvent> events;
     std::vector<Effect> effects;
@@ -94,7 +94,7 @@ class DiagnosisActor : public std::enable_shared_from_this<DiagnosisActor> {
   void WaitForPermits(std::size_t count) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void ReleasePermits() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void ReadTenantSpending(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // What a call of the diagnosis, and its lines in the log, belong to.
+  // The work that calls of the diagnosis, and its lines in the log, belong to.
   trace::Work Work() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void CountInactive() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void MarkInactive() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

@@ -13,7 +13,7 @@
 namespace galen::orchestrator {
 namespace {
 
-// Adds the hypothesis, or takes up again one that is there. A verdict that was given stays.
+// Adds the hypothesis, or reopens it if it is pruned. A given verdict stays.
 void Propose(State& state, v1::Hypothesis hypothesis, std::vector<std::string> checks) {
   const auto [it, is_new] = state.index_of.emplace(hypothesis.label(), state.hypotheses.size());
   if (is_new) {
@@ -23,7 +23,7 @@ void Propose(State& state, v1::Hypothesis hypothesis, std::vector<std::string> c
   TrackedHypothesis& known = state.hypotheses[it->second];
   if (!checks.empty()) known.checks = std::move(checks);
   if (known.hypothesis.has_verdict()) return;
-  // What takes up a pruned hypothesis is what it comes from now.
+  // A pruned hypothesis that is proposed again gets the new origin.
   if (known.hypothesis.status() == v1::Hypothesis::PRUNED &&
       hypothesis.status() != v1::Hypothesis::PRUNED) {
     known.hypothesis = std::move(hypothesis);
@@ -112,7 +112,7 @@ void ApplyScreened(State& state, const v1::Screened& screened) {
 
 void ApplyCheckCompleted(State& state, v1::CheckResult result) {
   const bool told = !result.told().empty();
-  // Of a capture nobody knows here when it was made.
+  // For a capture, the time of the measurement is unknown here.
   if (told || IsLive(state)) *result.mutable_observe_time() = state.update_time;
   State::Results& results = told ? state.supplied_results : state.results;
   const auto [it, is_new] = results.try_emplace(result.id());

@@ -26,7 +26,7 @@ inline constexpr int kMaxOpeningChecks = 64;
 // Root causes that a search which lists them all takes; a taxonomy that people can read has fewer.
 inline constexpr int kMaxCauses = 10'000;
 
-// What became of a call so far.
+// Outcome of a call so far.
 struct CallRecord {
   int attempts = 0;  // failed ones
   bool final = false;
@@ -83,9 +83,9 @@ struct TrackedHypothesis {
   std::optional<v1::Verdict> before;  // the verdict that the last answer put in question
 };
 
-// What came with an answer of the customer and is more than words.
+// Evidence of a customer's answer, besides its words.
 struct SuppliedEvidence {
-  std::string source;  // "feedback/2": what it is cited by
+  std::string source;  // "feedback/2": cited by this name
   v1::Incident evidence;
 };
 
@@ -111,7 +111,7 @@ struct State {
   Results results;           // of this look at the machines, or of their capture
   Results earlier;           // of looks before the last answer: nothing of them refutes
   Results supplied_results;  // read from what the customer gave
-  // What all of them say together: what verdicts rest on.
+  // The results of all sources merged: the basis of verdicts.
   Results evidence;
   Results evidence_before;              // the same when the last answer came
   std::size_t results_seen = 0;         // results of any kind, so far
@@ -135,7 +135,7 @@ struct State {
   google::rpc::Status error;
   Round round;
 
-  // What models took, and every question that they were to answer, oldest first.
+  // The models' spending, and all their questions, oldest first.
   v1::Spending spending;
   std::vector<v1::Reasoned> reasoned;
 };

@@ -41,7 +41,7 @@ struct Effect {
   absl::Time not_before = absl::InfinitePast();  // a retry waits until then
 };
 
-// What a diagnosis wants next.
+// The next step of a diagnosis.
 struct Decision {
   // To be appended at once; then decide again. When there are any, `effects` is empty.
   std::vector<v1::DiagnosisEvent> events;
@@ -50,9 +50,8 @@ struct Decision {
   bool empty() const { return events.empty() && effects.empty(); }
 };
 
-// What stands in the ids of effects for the hypotheses of history, of critique, of both together,
-// for all there are and for those that are confirmed; labels are upper case, so no branch has these
-// names.
+// Names in the ids of effects for the hypotheses of history, of critique, of both together, for all
+// known ones and for the confirmed ones; labels are upper case, so no branch has these names.
 inline constexpr absl::string_view kOpeningBatch = "opening";
 inline constexpr absl::string_view kHistoryBatch = "history";
 inline constexpr absl::string_view kCritiqueBatch = "critique";

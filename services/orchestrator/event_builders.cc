@@ -185,7 +185,8 @@ std::optional<v1::DiagnosisEvent> ResultEvent(const State& state, const Effect& 
 std::optional<v1::DiagnosisEvent> SuppliedResultEvent(const State& state, v1::CheckResult result) {
   if (state.supplied.empty() || result.check().empty() || result.node().empty())
     return std::nullopt;
-  // What could not be read of an answer says nothing: most checks find nothing of theirs in it.
+  // A check without a definite result says nothing: most checks find nothing of theirs in an
+  // answer.
   if (!IsDefinite(result)) return std::nullopt;
   std::string id = ResultId(result.check(), result.node());
   const std::string& source = state.supplied.back().source;

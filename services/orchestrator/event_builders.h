@@ -15,9 +15,8 @@
 
 namespace galen::orchestrator {
 
-// What an agent answered, as an event without time and sequence. What lies outside the question is
-// dropped, so that an agent that errs, or lies, cannot put into the log what nobody asked. All are
-// pure.
+// An agent's answer as an event without time and sequence. Anything outside the question is
+// dropped, so that an agent that errs, or lies, cannot put it into the log. All functions are pure.
 
 v1::DiagnosisEvent SummarizedEvent(summarization::v1::SummarizeResponse summary,
                                    execution::v1::ResolveNodesResponse nodes);
@@ -35,14 +34,14 @@ v1::DiagnosisEvent CritiquedEvent(const State& state, reflection::v1::CritiqueRe
 v1::DiagnosisEvent ExploredEvent(planning::v1::ExploreResponse response);
 v1::DiagnosisEvent ConcludedEvent(conclusion::v1::ConcludeResponse response);
 
-// A check result, when `effect` asked for it and it is not there yet; its id is made anew.
+// A check result, when `effect` asked for it and it is still missing; it gets a new id.
 std::optional<v1::DiagnosisEvent> ResultEvent(const State& state, const Effect& effect,
                                               v1::CheckResult result);
 
 // A result over what came with the last answer, when it says something.
 std::optional<v1::DiagnosisEvent> SuppliedResultEvent(const State& state, v1::CheckResult result);
 
-// That the call failed once more, for good or not.
+// Records one more failure of the call, final or not.
 v1::DiagnosisEvent CallFailedEvent(const State& state, const Effect& effect,
                                    const absl::Status& error, const RetryLimits& retry_limits);
 

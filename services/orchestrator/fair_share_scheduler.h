@@ -14,16 +14,16 @@
 
 namespace galen::orchestrator {
 
-// Whose call to an agent is next. Agents answer questions as they come, so what one tenant has
-// under way there the others wait for: at most `most` calls are under way, and of one tenant at
-// most its equal share among the tenants that have diagnoses running, be they calling just now or
-// not; one at least. Of those that wait, the tenant with the fewest under way is next, among equals
-// each in its turn, and of one tenant who came first.
+// Decides which tenant's call to an agent is next. Agents answer questions in the order of arrival,
+// so the calls of one tenant delay the others: at most `most` calls are under way, and of one
+// tenant at most its equal share among the tenants with running diagnoses, whether they are calling
+// just now or not; at least one. Among the waiting tenants, the one with the fewest calls under way
+// is next, equals take turns, and within a tenant the first to arrive is first.
 //
-// A tenant that comes with its only diagnosis goes before those that have many running: they begin
-// no call while it is there, for as long as PriorityBudget says. Shares alone would leave it the
-// half of machines that were all its own before. Pure, not thread-safe; `now` of a scale that goes
-// on evenly.
+// A tenant with a single diagnosis takes precedence over those that have many running: they begin
+// no call while it is there, for as long as PriorityBudget allows. Shares alone would leave it only
+// half of the machines that it had to itself before. Pure, not thread-safe; `now` is on a monotonic
+// scale.
 class FairShareScheduler {
  public:
   using Waiter = std::int64_t;
@@ -52,7 +52,7 @@ class FairShareScheduler {
     std::size_t under_way = 0;
     std::deque<Waiter> waiting;
   };
-  // What one tenant may have under way.
+  // The most calls that one tenant may have under way.
   std::size_t Share() const;
   // Whether some other tenant has diagnoses here, but far fewer.
   bool HasMany(const Tenant& tenant) const;

@@ -15,7 +15,7 @@ namespace {
 using v1::ModelVerdict;
 using v1::ToolCall;
 
-// Who answers a call.
+// The agent that answers a call.
 enum class Answerer { kSummarization, kPlanning, kExecution, kNobody };
 Answerer AnswererOf(const ToolCall& call) {
   if (!call.refused().empty()) return Answerer::kNobody;

@@ -21,17 +21,17 @@ Decision Investigate(const State& state);
 
 // Turns of a round at most, whatever reflection says.
 inline constexpr int kMostTurns = 12;
-// Questions to the model of a round at most, those in vain included.
+// Most questions to the model in a round, failed ones included.
 inline constexpr int kMostAsked = kMostTurns + 4;
-// Of one turn.
+// Most calls of one turn.
 inline constexpr int kMostCallsOfTurn = 8;
 
-// What the agents are asked.
+// The requests to the agents.
 clients::Shared<reflection::v1::InvestigateRequest> InvestigateRequestOf(const State& state);
 clients::Shared<summarization::v1::LookRequest> LookRequestOf(const State& state);
 clients::Shared<planning::v1::ConsultRequest> ConsultRequestOf(const State& state);
 
-// What they answered, as events without time and sequence.
+// The agents' answers, as events without time and sequence.
 v1::DiagnosisEvent InvestigatedEvent(const State& state,
                                      reflection::v1::InvestigateResponse response);
 v1::DiagnosisEvent LookedEvent(const State& state, summarization::v1::LookResponse response);

@@ -11,7 +11,7 @@
 
 namespace galen::orchestrator {
 
-// What a language model has seen and said in one round.
+// The questions and answers of a language model in one round.
 struct Investigation {
   bool open = false;  // reflection has a model
   int asked = 0;      // how often, also in vain
@@ -23,7 +23,7 @@ struct Investigation {
   bool ended = false;  // the model is asked no more
 };
 
-// Takes an event in. What it does to hypotheses and notes is the caller's. Pure but for
+// Applies an event. The caller applies its effect on hypotheses and notes. Changes only
 // `investigation`.
 void Apply(Investigation& investigation, const v1::Investigated& investigated);
 void Apply(Investigation& investigation, const v1::Looked& looked);

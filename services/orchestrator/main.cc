@@ -231,7 +231,8 @@ absl::Status Serve() {
                          connect(absl::GetFlag(FLAGS_conclusion), security::Role::kConclusion));
   const auto summarization = clients::MakeGrpcSummarizationClient(std::move(to_summarization));
   const auto planning = clients::MakeGrpcPlanningClient(std::move(to_planning));
-  // Execution believes this program on whose behalf it asks: the tenant stands in the log.
+  // Each call claims the diagnosis that it is for. Execution trusts this program's claim: the
+  // tenant is in the log.
   const auto execution = clients::MakeGrpcExecutionClient(
       std::move(to_execution), [&security](const std::string& diagnosis) {
         return (*security)->ClaimFor(diagnosis, security::Role::kExecution);

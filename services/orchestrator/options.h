@@ -18,28 +18,28 @@
 namespace galen::orchestrator {
 
 struct Options {
-  // Who holds the leases: the same after a restart, so that it goes on at once, and different from
+  // Owner of the leases: the same after a restart, so that it continues at once, and different from
   // every other orchestrator on the same store.
   std::string owner = "orchestrator";
-  // How diagnoses are searched that name no strategy themselves.
+  // Search strategy of diagnoses that do not name one.
   std::string strategy = "tiered";
   absl::Duration lease_ttl = absl::Seconds(15);
   // Limits of one call to an agent; a batch of checks takes longer than a question, and so does a
   // summary, which reads logs of any size: half of its time is for them, which is
   // enough for 30 GiB from a disk that gives 100 MiB/s.
   absl::Duration call_timeout = absl::Seconds(60);
-  // Of a question that a language model may answer: its endpoint has a limit of its own, which is
-  // to hold and not this one.
+  // For a question that a language model may answer: long, so that the limit of the model's
+  // endpoint applies first.
   absl::Duration model_timeout = absl::Minutes(10);
   absl::Duration summary_timeout = absl::Minutes(10);
   absl::Duration checks_timeout = absl::Minutes(10);
-  // Who may let a test load a device.
+  // Policy for tests that load a device.
   TestPolicy tests = TestPolicy::kApproved;
   // How often a call to an agent is made.
   RetryLimits retry_limits;
   // How often the store is searched for diagnoses whose orchestrator is gone.
   absl::Duration orphan_scan = absl::Seconds(5);
-  // How long to wait before a diagnosis is read anew after the store refused an event.
+  // How long to wait before a diagnosis is reloaded after the store refused an event.
   absl::Duration store_retry = absl::Seconds(1);
   // Diagnoses that run here at the same time, over all and of one tenant. More wait in the store,
   // where any orchestrator may start them; of the tenants that wait, the one of which the fewest
@@ -53,8 +53,8 @@ struct Options {
   std::size_t max_calls = 256;
   // False: no thread of its own, the owner calls Tick().
   bool own_timer = true;
-  // What waits are measured by; must outlive the orchestrator. nullptr: SteadyNow(), and without a
-  // thread of its own the clock that it is given.
+  // The clock for waits; must outlive the orchestrator. nullptr: SteadyNow(), or without a thread
+  // of its own the clock that it is given.
   const Clock* steady = nullptr;
   // Fault injection: called after each event is durable, with its sequence number, before anything
   // is done about it.
@@ -64,7 +64,7 @@ struct Options {
   // who confirmed.
   std::function<absl::Status(const v1::Diagnosis&)> on_confirmed;
   // Called with a diagnosis that comes to rest with a confirmed cause, before it counts as over: so
-  // after a crash, and when it is taken up again, for the same once more. With UNAVAILABLE it is
+  // it is called once more after a crash, and when the diagnosis resumes. With UNAVAILABLE it is
   // called again later. Without its check results and evidence; on any thread, which may block for
   // some milliseconds.
   std::function<absl::Status(const v1::Diagnosis&)> on_cause;
@@ -72,8 +72,8 @@ struct Options {
   // Missing: its text and logs are searched for messages only. An error refuses the request.
   std::function<absl::StatusOr<v1::Incident>(const v1::Incident& incident, const std::string& id)>
       take_evidence;
-  // Whether so many bytes more may be kept for a tenant ("tenants/acme"), and counts them; an error
-  // refuses the request. Missing: they may.
+  // Whether this many more bytes may be kept for a tenant ("tenants/acme"), and counts them; an
+  // error refuses the request. Missing: no limit.
   std::function<absl::Status(const std::string& parent, std::size_t bytes)> take_bytes;
   // The same for what is given later, on top of the bundle `base` of the diagnosis
   // (intake::PastedEvidenceStore::AddTo). Missing, or it fails: what is given is read by itself.

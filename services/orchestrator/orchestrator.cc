@@ -73,7 +73,7 @@ v1::DiagnosisEvent FeedbackEvent(const v1::SubmitFeedbackRequest& request) {
 // "gpu07.example.org" are one, and what names no machine belongs to the only one.
 constexpr std::size_t kMostNamed = 16;
 
-// What was captured, with what was given since.
+// The latest bundle: the capture with everything given since.
 std::string LastBundle(const State& state) {
   for (auto told = state.supplied.rbegin(); told != state.supplied.rend(); ++told) {
     if (!told->evidence.artefacts().empty()) return told->evidence.bundle();
@@ -81,7 +81,7 @@ std::string LastBundle(const State& state) {
   return state.incident.bundle();
 }
 
-// What came with an answer, as it is understood. Unset: words alone.
+// The evidence of an answer, as it is understood. nullopt: words alone.
 absl::StatusOr<std::optional<v1::Incident>> EvidenceOf(const v1::SubmitFeedbackRequest& request,
                                                        const State& state, const Options& options) {
   v1::Incident given;
@@ -126,7 +126,7 @@ absl::Status MayAllow(const v1::SubmitFeedbackRequest& request, const State& sta
                    "\" is not a test of the last report: allow one of those in report.tests"));
 }
 
-// A round begins when somebody has read what came of the last one.
+// Whether an answer may begin a round: somebody must have read the result of the last one.
 bool TakesAnswers(const State& state) {
   switch (state.lifecycle) {
     case v1::Diagnosis::AWAITING_FEEDBACK:

@@ -15,7 +15,7 @@ using prometheus::MetricFamily;
 
 double Number(const metrics::Counter& counter) { return static_cast<double>(counter.value()); }
 
-// Where a diagnosis comes to rest.
+// States of a diagnosis at rest.
 constexpr v1::Diagnosis::State kRests[] = {v1::Diagnosis::AWAITING_FEEDBACK,
                                            v1::Diagnosis::SUCCEEDED, v1::Diagnosis::FAILED,
                                            v1::Diagnosis::CANCELLED, v1::Diagnosis::ESCALATED};

@@ -11,10 +11,9 @@
 
 namespace galen::orchestrator {
 
-// What an orchestrator tells of itself, under the names of
-// common/observability/metrics/catalogue.h. `turns`: who runs and waits now; a tenant without
-// counters of its own in `counters` is told among the others. `leases`: diagnoses that are held.
-// Pure.
+// Metrics of an orchestrator, under the names of common/observability/metrics/catalogue.h. `turns`:
+// diagnoses that run and wait now; a tenant without counters of its own in `counters` is counted
+// with the others. `leases`: diagnoses that are held. Pure.
 std::vector<prometheus::MetricFamily> OrchestratorFamilies(
     const OrchestratorCounters& counters, const std::vector<Admission::Turns>& turns,
     std::size_t leases);

@@ -63,7 +63,7 @@ class Follower : public std::enable_shared_from_this<Follower> {
       MutexLock lock(mu_);
       ticket_ = ticket;
     }
-    // The client may have gone before there was a ticket to give back.
+    // The client may have gone before the ticket existed.
     if (!stream_->alive()) orchestrator_.StopWatching(ticket);
   }
 

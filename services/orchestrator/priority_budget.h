@@ -33,7 +33,7 @@ class PriorityBudget {
  private:
   static constexpr absl::Duration kMost = absl::Milliseconds(250);
   static constexpr absl::Duration kLeast = absl::Milliseconds(50);
-  static constexpr int kRest = 4;  // what is held is earned in so many times as long
+  static constexpr int kRest = 4;  // time to earn a hold, as a multiple of its length
 
   void Settle(absl::Time now) {
     const absl::Duration gone = std::max(now - since_, absl::ZeroDuration());

@@ -16,9 +16,9 @@
 
 namespace galen::orchestrator {
 
-// What was appended here lately, so that those who watch a diagnosis need not read it back from the
-// store. Of each diagnosis the events at the end of its log, without a gap; the diagnoses that
-// nothing was added to for longest go when there is no more room. Thread-safe.
+// The latest events appended here, so that watchers of a diagnosis need not read them back from the
+// store. For each diagnosis, the events at the end of its log, without a gap; if there is no more
+// room, the diagnoses with the oldest appends are dropped first. Thread-safe.
 class RecentEvents {
  public:
   // `most_bytes`: of all events together, as they are stored.

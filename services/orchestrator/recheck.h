@@ -6,13 +6,12 @@
 
 namespace galen::orchestrator {
 
-// What stands in the ids of effects for looking again after an answer.
+// The name in the ids of effects for repeated checks after an answer.
 inline constexpr absl::string_view kRecheckBatch = "again";
 
-// How a round begins that an answer started: what came with the answer is read by checks, the
-// checks that ran before it run again (of live machines: a capture does not change), and what was
-// judged before is judged anew, by what is known now. Empty in the first round, and when all of it
-// is done. Pure.
+// Begins a round that an answer started: checks read the answer's evidence, the checks that ran
+// before it run again (on live machines: a capture does not change), and earlier verdicts are
+// judged again by the present evidence. Empty in the first round, and when all of it is done. Pure.
 Decision Recheck(const State& state);
 
 }  // namespace galen::orchestrator

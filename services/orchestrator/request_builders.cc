@@ -19,8 +19,8 @@ v1::Incident WithoutLogContents(const v1::Incident& incident) {
 
 namespace {
 
-// When the trouble showed. It goes on at least until the last answer, where machines are looked at
-// as they are now.
+// Sets the time of the incident. For live machines, which are examined as they are now, it lasts at
+// least until the last answer.
 template <typename Request>
 void SetWindow(const State& state, Request& request) {
   if (state.incident.has_start_time()) {
@@ -50,7 +50,7 @@ summarization::v1::SummarizeRequest SummarizeRequestOf(const State& state) {
 execution::v1::ResolveNodesRequest ResolveNodesRequestOf(const State& state) {
   execution::v1::ResolveNodesRequest request;
   *request.mutable_nodes() = state.incident.nodes();
-  // A capture holds what it holds; and where nobody named a machine, all are looked at already.
+  // Not for a capture, whose nodes are fixed, nor without named nodes, as all are examined already.
   if (IsLive(state) && !request.nodes().empty()) {
     for (const SuppliedEvidence& told : state.supplied)
       request.mutable_nodes()->MergeFrom(told.evidence.nodes());
@@ -132,7 +132,7 @@ clients::Shared<reflection::v1::JudgeRequest> JudgeRequestOf(const State& state,
 clients::Shared<reflection::v1::CritiqueRequest> CritiqueRequestOf(const State& state) {
   auto request = WithEvidence<reflection::v1::CritiqueRequest>(state);
   AddJudged(state, *request);
-  // What is proposed and waits for its verdict is part of the answer under critique.
+  // A proposal that waits for its verdict is part of the answer under critique.
   for (const std::string& label : state.round.history) {
     const TrackedHypothesis* tracked = FindHypothesis(state, label);
     if (!tracked->hypothesis.has_verdict()) *request->add_judged() = tracked->hypothesis;

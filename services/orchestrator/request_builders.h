@@ -12,7 +12,7 @@
 
 namespace galen::orchestrator {
 
-// What the agents are asked, by the state. Most requests hold all that is known: the summary, the
+// The requests to the agents for a state. Most requests hold all that is known: the summary, the
 // check results by id, the feedback, and nothing of a branch (shared_evidence.h). All are pure.
 
 summarization::v1::SummarizeRequest SummarizeRequestOf(const State& state);
@@ -21,7 +21,7 @@ clients::Shared<planning::v1::ProposeFromHistoryRequest> HistoryRequestOf(const 
 clients::Shared<planning::v1::ProposeAtOnceRequest> AtOnceRequestOf(const State& state);
 // The checks of `effect` on those nodes that miss one of them.
 execution::v1::RunChecksRequest RunChecksRequestOf(const State& state, const Effect& effect);
-// What came with the last answer, read by every check. Where it came with a bundle.
+// For an answer with a bundle: runs every check on it.
 execution::v1::RunChecksRequest SuppliedRequestOf(const State& state);
 clients::Shared<planning::v1::ScreenRequest> ScreenRequestOf(const State& state);
 clients::Shared<planning::v1::RankChildrenRequest> RankRequestOf(const State& state,

@@ -17,7 +17,7 @@ template <typename Request>
 struct RequestWithEvidence {
   explicit RequestWithEvidence(const State& state) : shared(state), request(shared.evidence()) {
     *request->mutable_incident() = WithoutLogContents(state.incident);
-    // What no model is asked has no use for it.
+    // Only requests that a model may answer have this field.
     if constexpr (requires { request->mutable_spending(); }) {
       *request->mutable_spending() = state.spending;
     }

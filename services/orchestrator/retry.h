@@ -24,7 +24,7 @@ struct RetryLimits {
 // itself, or enough was tried. Every call only reads, so a timeout may be retried too.
 bool IsFinalFailure(absl::StatusCode code, int attempt, const RetryLimits& retry_limits);
 
-// What no wait is longer than.
+// Longest wait.
 inline constexpr absl::Duration kLongestBackoff = absl::Seconds(45);
 // How long to wait after `attempts` failed ones: 0.2 s, twice as long after each, at most 5 s; and
 // of that half as much up to half as much again, by `diagnosis` (its name) and the attempt, so that

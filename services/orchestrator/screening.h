@@ -9,9 +9,9 @@ namespace galen::orchestrator {
 // Steps after which a screening ends whatever planning still wants.
 inline constexpr int kMaxScreens = 64;
 
-// What a few checks can tell, step by step: planning is asked, what it answers is carried out
+// Searches with a few checks, step by step: planning is asked, its answer is carried out
 // (hypotheses are tested, or checks run), and planning is asked again until it wants no more. Empty
-// when that is so, or planning gives no answer. Pure.
+// then, or if planning gives no answer. Pure.
 Decision SearchByScreening(const State& state);
 
 // Planning wants no more: no check is left that could confirm a cause.

@@ -27,7 +27,8 @@ Effect MakeEffect(const State& state, Effect::Kind kind, absl::string_view what)
 Decision RunChecks(const State& state, absl::string_view what, absl::Span<const std::string> checks,
                    absl::Span<const std::string> for_labels);
 
-// Runs what execution offers to answer at once (telemetry), so that all that follows can go by it.
+// Runs the checks that execution offers to answer at once (telemetry), so that all later steps can
+// use them.
 Decision RunOpeningChecks(const State& state);
 
 // Whether a step runs checks, or judges by those that have run.

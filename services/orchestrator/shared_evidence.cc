@@ -4,8 +4,8 @@
 
 namespace galen::orchestrator {
 
-// What is lent to the message here is taken back by the destructor, before the message could delete
-// it; the const_cast ends nowhere but there.
+// The message only borrows these parts: the destructor releases them before the message could
+// delete them, and nobody writes through the const_casts.
 SharedEvidence::SharedEvidence(const State& state) : summary_(state.summary) {
   evidence_.unsafe_arena_set_allocated_summary(const_cast<v1::Summary*>(summary_.get()));
   results_.reserve(state.evidence.size());

@@ -16,15 +16,15 @@ class Strategy {
  public:
   virtual ~Strategy() = default;
   virtual absl::string_view name() const = 0;
-  // What the search of this round wants next; empty when it has come to its end. Called for a
-  // diagnosis that runs and whose incident is summarized. Pure.
+  // The next step of this round's search; empty at its end. Called for a diagnosis that runs and
+  // whose incident is summarized. Pure.
   virtual Decision Search(const State& state) const = 0;
-  // Of a search that verifies nothing by design: the label that its report names as presumed when
-  // nothing is confirmed; "" when none. Pure.
+  // For a search that verifies nothing by design: the label that its report presumes when nothing
+  // is confirmed; "" when none. Pure.
   virtual std::string Presumed(const State& state) const;
 };
 
-// Where neither the request nor the orchestrator's options name one (Options::strategy).
+// Used if neither the request nor the orchestrator's options name one (Options::strategy).
 inline constexpr absl::string_view kDefaultStrategy = "tiered";
 
 // The strategy of that name, or null.

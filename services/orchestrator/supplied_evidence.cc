@@ -96,7 +96,7 @@ MergedResult MergeSupplied(const CheckResult& machine, const CheckResult& told,
   }
   const bool abnormal = std::any_of(result.findings().begin(), result.findings().end(),
                                     [](const Finding& each) { return each.abnormal(); });
-  // A check may fail by what is no finding of its own.
+  // A check may fail for a reason outside its findings.
   if (abnormal || (!uses_told && machine.status() == CheckResult::FAIL)) {
     result.set_status(CheckResult::FAIL);
   }

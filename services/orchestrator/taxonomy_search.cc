@@ -21,8 +21,8 @@ Decision LeaveBranch(const std::string& label, bool early_stop, absl::string_vie
 // Deeper than any taxonomy that people can read: ends a search that invents labels for ever.
 constexpr std::size_t kMaxDepth = 12;
 
-// Ranks the branches below `label` anew when a cause was confirmed since they were ranked and some
-// are still to be searched: what that cause explains may leave them without anything to say.
+// Ranks the branches below `label` again when a cause was confirmed since they were ranked and some
+// are still to be searched: that cause may explain all that spoke for them.
 Decision RankAgain(const State& state, const std::string& label, const std::string& what,
                    const std::vector<const v1::RankedChild*>& branches) {
   const Round& round = state.round;

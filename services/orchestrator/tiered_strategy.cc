@@ -21,8 +21,8 @@ Decision TieredStrategy::Search(const State& state) const {
   if (!round.history_confirmed) {
     if (Decision decision = SearchByScreening(state); !decision.empty()) return decision;
     if (!AnyConfirmed(state)) {
-      // What the walk could still run after a whole screening confirms nothing, so it only judges.
-      // Not after feedback: nodes may have come since the checks ran.
+      // After a whole screening, the walk's remaining checks cannot confirm a cause, so it only
+      // judges. Not after feedback: nodes may have come since the checks ran.
       const bool judges_only = IsScreenedOut(state) && round.number == 1;
       const Checks checks = judges_only ? Checks::kHaveRun : Checks::kRun;
       if (Decision decision = SearchTaxonomy(state, checks); !decision.empty()) return decision;

@@ -118,8 +118,8 @@ absl::Status ValidateConfirmation(const v1::SubmitFeedbackRequest& request) {
                absl::ascii_isdigit(static_cast<unsigned char>(c)) || c == '_' || c == '.';
       });
   if (!is_label) {
-    return Invalid("confirmed_label",
-                   absl::StrCat("\"", CleanText(label, 80), "\" is no label: MAIN.SUB.DETAIL"));
+    return Invalid("confirmed_label", absl::StrCat("\"", CleanText(label, 80),
+                                                   "\" is not a label; write MAIN.SUB.DETAIL"));
   }
   if (absl::StripAsciiWhitespace(request.confirmed_by()).empty()) {
     return Invalid("confirmed_by", "is empty: say who confirms the cause");

@@ -33,7 +33,7 @@ constexpr std::size_t kMostBytes = 3600;  // of one answer
 constexpr int kMostPast = 5;
 constexpr std::size_t kMostPastText = 500;
 constexpr std::size_t kMostLeaves = 12;
-// How many times likelier than by chance, as a logarithm, words make a cause that is near to them.
+// A cause is near to words that make it at least this much likelier than by chance (logarithm).
 constexpr double kNear = 0.7;
 constexpr int kMostRules = 6;
 
@@ -43,7 +43,7 @@ std::string Joined(const google::protobuf::RepeatedPtrField<std::string>& texts,
   return absl::StrJoin(shown, between);
 }
 
-// Lines of a result as they may be cited; true while there is room.
+// Adds the lines of a result that may be cited; true while there is room.
 bool AddLine(const CheckResult& result, std::int64_t number, const std::string& text,
              std::size_t& bytes, ToolResult& shown) {
   if (bytes + text.size() > kMostBytes) return false;

@@ -13,15 +13,15 @@
 
 namespace galen::planning {
 
-// Answers what a language model asks of check results, past incidents and the taxonomy. Everything
-// comes from the request and from the knowledge; nothing is run. Thread-safe.
+// Answers a language model's questions about check results, past incidents and the taxonomy.
+// Everything comes from the request and from the knowledge; nothing is run. Thread-safe.
 class ConsultationTools {
  public:
   // Both must outlive it.
   ConsultationTools(const knowledge::Knowledge& knowledge, const reasoner::Reasoner& reasoner)
       : knowledge_(knowledge), reasoner_(reasoner) {}
 
-  // INVALID_ARGUMENT too many calls, or a call of another kind.
+  // INVALID_ARGUMENT: too many calls, or a call of another kind.
   absl::StatusOr<v1::ConsultResponse> Answer(const v1::ConsultRequest& request,
                                              absl::Time deadline) const;
 
@@ -38,7 +38,7 @@ class ConsultationTools {
 
   const knowledge::Knowledge& knowledge_;
   const reasoner::Reasoner& reasoner_;
-  // Made when the taxonomy is searched first: most planners never do.
+  // Made at the first search of the taxonomy: most planners never search it.
   mutable std::once_flag made_;
   mutable std::unique_ptr<const reasoner::LikenessIndex> leaves_;
 };

@@ -10,10 +10,10 @@
 
 namespace galen::planning {
 
-// Hands calls straight to a Planner of this process.
+// Passes calls directly to a Planner of this process.
 class LocalPlanningClient final : public clients::PlanningClient {
  public:
-  // Each call is answered by what is current when it begins. `executor` must outlive the client and
+  // Each call uses the version that is current at its start. `executor` must outlive the client and
   // every call in flight.
   LocalPlanningClient(HotSwap<Planner> planner, Executor& executor)
       : planner_(std::move(planner)), executor_(executor) {}

@@ -24,7 +24,7 @@ using knowledge::v1::Label;
 constexpr int kDefaultCauses = 2;
 constexpr int kMaxCauses = 20;
 
-// A reasoner may be a model: what is no number is no belief.
+// A reasoner may be a model, and its probability may not be a finite number: such a belief is 0.
 double Belief(double probability) {
   return std::isfinite(probability) ? std::clamp(probability, 0.0, 1.0) : 0.0;
 }
@@ -133,8 +133,8 @@ absl::StatusOr<v1::ProposeAtOnceResponse> Planner::ProposeAtOnce(
     if (!seen.insert(cause.label()).second) return Twice("at once", cause.label());
     for (const std::string& id : cause.evidence_ids()) {
       if (!signals.contains(id)) {
-        return absl::FailedPreconditionError(
-            absl::StrCat(cause.label(), ": the reasoner cites \"", id, "\", which is no signal"));
+        return absl::FailedPreconditionError(absl::StrCat(cause.label(), ": the reasoner cites \"",
+                                                          id, "\", which is not a signal"));
       }
     }
     if (cause.evidence_ids().empty() && cause.incidents().empty()) continue;
@@ -237,7 +237,8 @@ absl::StatusOr<v1::ScreenResponse> Planner::Screen(const v1::ScreenRequest& requ
   return response;
 }
 
-// What is asked of a person only looks; what loads a device is a test, and waits for permission.
+// A question to a person only observes. A check that loads a device is a test and waits for
+// permission.
 absl::Status Planner::CheckQuestion(const galen::v1::Question& question, bool loads) const {
   const knowledge::v1::Check* check = knowledge_.FindCheck(question.check());
   if (check == nullptr || check->intrusive() != loads || question.loads() != loads) {

@@ -11,8 +11,8 @@
 namespace galen::planning {
 
 // Proposes and orders hypotheses, and names the checks that test them. The reasoner only answers;
-// this class decides what it may answer with: labels of the taxonomy, offered by the question.
-// Thread-safe. Errors of all methods: INVALID_ARGUMENT an unknown label; FAILED_PRECONDITION an
+// this class decides which answers are allowed: labels of the taxonomy, offered by the question.
+// Thread-safe. Errors of all methods: INVALID_ARGUMENT: an unknown label; FAILED_PRECONDITION: an
 // answer outside the offered choices; the reasoner's own.
 class Planner {
  public:
@@ -28,7 +28,7 @@ class Planner {
   // Refuses a check that the catalogue does not have or that is intrusive.
   absl::StatusOr<v1::ScreenResponse> Screen(const v1::ScreenRequest& request,
                                             absl::Time deadline) const;
-  // Nothing is kept of an answer that cites neither a signal of the question nor a past incident.
+  // Drops an answer that cites neither a signal of the question nor a past incident.
   absl::StatusOr<v1::ProposeAtOnceResponse> ProposeAtOnce(const v1::ProposeAtOnceRequest& request,
                                                           absl::Time deadline) const;
   // Every root cause with its checks.

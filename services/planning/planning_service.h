@@ -13,7 +13,7 @@ namespace galen::planning {
 // gRPC's side of Planner: conversion only.
 class PlanningServiceImpl final : public v1::PlanningService::CallbackService {
  public:
-  // Each call is answered by what is current when it begins. `executor` must outlive the service.
+  // Each call uses the version that is current at its start. `executor` must outlive the service.
   PlanningServiceImpl(HotSwap<Planner> planner, Executor& executor)
       : planner_(std::move(planner)), executor_(executor) {}
   grpc::ServerUnaryReactor* ProposeFromHistory(grpc::CallbackServerContext* context,

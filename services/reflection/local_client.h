@@ -10,10 +10,10 @@
 
 namespace galen::reflection {
 
-// Hands calls straight to a Reflector of this process.
+// Passes calls directly to a Reflector of this process.
 class LocalReflectionClient final : public clients::ReflectionClient {
  public:
-  // Each call is answered by what is current when it begins. `executor` must outlive the client and
+  // Each call uses the version that is current at its start. `executor` must outlive the client and
   // every call in flight.
   LocalReflectionClient(HotSwap<Reflector> reflector, Executor& executor)
       : reflector_(std::move(reflector)), executor_(executor) {}

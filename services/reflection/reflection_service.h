@@ -10,10 +10,10 @@
 
 namespace galen::reflection {
 
-// gRPC's side of Reflector: conversion only.
+// gRPC adapter over Reflector: conversion only.
 class ReflectionServiceImpl final : public v1::ReflectionService::CallbackService {
  public:
-  // Each call is answered by what is current when it begins. `executor` must outlive the service.
+  // Each call uses the version that is current at its start. `executor` must outlive the service.
   ReflectionServiceImpl(HotSwap<Reflector> reflector, Executor& executor)
       : reflector_(std::move(reflector)), executor_(executor) {}
   grpc::ServerUnaryReactor* Judge(grpc::CallbackServerContext* context,

@@ -34,14 +34,14 @@ absl::Status CheckCited(const Verdict& verdict, const std::set<absl::string_view
     for (const std::string& id : reason.evidence_ids()) {
       if (!ids.contains(id)) {
         return absl::FailedPreconditionError(absl::StrCat(
-            verdict.label(), ": the reasoner cites \"", id, "\", which is no evidence"));
+            verdict.label(), ": the reasoner cites \"", id, "\", which is not evidence"));
       }
     }
   }
   return absl::OkStatus();
 }
 
-// A verdict needs a reason for it, not any reason: support for a cause, opposition against it.
+// A verdict needs a reason of its own kind: support for a cause, opposition against it.
 bool CitesGround(const Verdict& verdict) {
   const Reason::Direction wanted =
       verdict.outcome() == Verdict::CONFIRMED ? Reason::SUPPORTS : Reason::OPPOSES;
@@ -129,7 +129,7 @@ absl::StatusOr<v1::CritiqueResponse> Reflector::Critique(const v1::CritiqueReque
     const Label* label = knowledge_.FindLabel(name);
     if (label == nullptr || !knowledge::IsLeaf(*label)) {
       return absl::FailedPreconditionError(
-          absl::StrCat("critique: the reasoner answered \"", name, "\", which is no leaf"));
+          absl::StrCat("critique: the reasoner answered \"", name, "\", which is not a leaf"));
     }
     if (!seen.insert(name).second) continue;  // judged already, or named twice
     ProposedHypothesis& proposed = *response.add_add();

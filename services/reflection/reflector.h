@@ -9,9 +9,9 @@
 
 namespace galen::reflection {
 
-// Weighs evidence, and lets no verdict pass that does not cite it. Thread-safe. Errors of all
-// methods: INVALID_ARGUMENT a label that is not a leaf; FAILED_PRECONDITION a reasoner that answers
-// on another label than the one asked or cites evidence that does not exist; the reasoner's own.
+// Weighs evidence, and accepts no verdict that does not cite it. Thread-safe. Errors of all
+// methods: INVALID_ARGUMENT: a label that is not a leaf; FAILED_PRECONDITION: the reasoner answers
+// about another label, or cites evidence that does not exist; the reasoner's own.
 class Reflector {
  public:
   // Both must outlive the reflector.
@@ -23,7 +23,7 @@ class Reflector {
                                           absl::Time deadline) const;
   absl::StatusOr<v1::CritiqueResponse> Critique(const v1::CritiqueRequest& request,
                                                 absl::Time deadline) const;
-  // One turn of the language model. FAILED_PRECONDITION where there is none.
+  // One turn of the language model. FAILED_PRECONDITION: there is none.
   absl::StatusOr<v1::InvestigateResponse> Investigate(const v1::InvestigateRequest& request,
                                                       absl::Time deadline) const;
 

@@ -81,7 +81,7 @@ void Artefacts::AddLogs(const std::string& bundle, absl::Span<const std::string>
   }
 }
 
-// What was captured of each machine: outputs of commands, and copies of files.
+// Adds the captures of each machine: outputs of commands and copies of files.
 void Artefacts::AddMachines(const std::string& bundle) {
   const absl::StatusOr<host::BundleFiles> files = host::BundleFiles::Open(bundle);
   if (!files.ok()) return;

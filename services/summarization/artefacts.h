@@ -17,7 +17,7 @@
 
 namespace galen::summarization {
 
-// Something that can be read: a text at hand, or a file that was resolved.
+// A readable text: a text in memory, or a resolved file.
 struct Artefact {
   std::string name;
   std::string node;
@@ -26,17 +26,17 @@ struct Artefact {
   std::string path;
   bool listed = true;  // by its own line
   std::string alias;   // another name of it
-  // A log, which an overview shows; that of the job comes before those of its machines.
+  // A log, which an overview shows; the job's logs come before those of its machines.
   enum class Log { kNone, kJob, kMachine } log = Log::kNone;
 };
 
-// Gives each line its number, from 1. False ends the reading.
+// Calls back with each line and its number, from 1. False ends the reading.
 using OnLine = std::function<bool(std::int64_t number, absl::string_view line)>;
 
-// What an incident came with, under the names by which it is listed and cited: no name is a path.
+// The artefacts of an incident, listed and cited by name; a name is never a path.
 class Artefacts {
  public:
-  // Nothing is read from `read_until` on. The request and the clock must outlive it.
+  // Nothing is read after `read_until`. The request and the clock must outlive it.
   Artefacts(const v1::LookRequest& request, const Clock& clock, absl::Time read_until)
       : request_(request), clock_(clock), read_until_(read_until) {}
 
@@ -44,13 +44,13 @@ class Artefacts {
   absl::Status Fill(absl::Span<const std::string> roots);
 
   const std::vector<Artefact>& all() const { return artefacts_; }
-  // By a name of it; what a check said, also by the check alone.
+  // By its name; a check's output also by the check alone.
   static bool IsCalled(const Artefact& artefact, const std::string& name);
   // Null: there is none of that name.
   const Artefact* Find(const std::string& name) const;
 
   bool OutOfTime() const { return clock_.Now() >= read_until_; }
-  // False when it cannot be read, or not to its end in time.
+  // False if it cannot be read, or not to its end in time.
   bool Each(const Artefact& artefact, const OnLine& on_line) const;
 
  private:

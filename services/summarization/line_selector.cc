@@ -18,7 +18,7 @@ constexpr std::size_t kMostKept = 200;     // lines about messages
 constexpr std::size_t kMostOfLine = 4096;  // of a line
 constexpr std::size_t kLooked = 256;       // of a line, for its severity
 constexpr std::size_t kNumber = 8;         // bytes of a line's number
-// What is older than that before the incident is seldom about it.
+// Lines that precede the incident by more than this are seldom about it.
 constexpr absl::Duration kOld = absl::Hours(24);
 
 // Lines that are chosen together.

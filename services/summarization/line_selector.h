@@ -15,7 +15,7 @@
 
 namespace galen::summarization {
 
-// Why a line of a text is worth to be shown unasked, the best reason first.
+// The reason to show a line of a text unasked, the best reason first.
 enum class Worth {
   kMessage,  // a known message
   kEnd,      // among the last lines, where a program says why it stopped
@@ -30,13 +30,13 @@ struct SelectedLine {
   std::int64_t from_end = 0;  // 0: the last line
 };
 
-// Reads one text line by line, in constant memory, and keeps the lines that tell most.
+// Reads one text line by line, in constant memory, and keeps the most informative lines.
 class LineSelector {
  public:
   // As many lines make a short text.
   static constexpr std::int64_t kShort = 60;
 
-  // `messages`: numbers of lines that hold a known message.
+  // `messages`: numbers of lines that contain a known message.
   explicit LineSelector(std::set<std::int64_t> messages) : messages_(std::move(messages)) {}
 
   // The next line; `number` grows.
@@ -52,7 +52,7 @@ class LineSelector {
   const std::set<std::int64_t> messages_;
   std::int64_t last_ = 0;
   std::vector<SelectedLine> first_;  // while it may be short
-  std::vector<SelectedLine> kept_;   // messages, and what stands beside them
+  std::vector<SelectedLine> kept_;   // known messages and the lines around them
   std::deque<SelectedLine> end_;
 };
 
@@ -74,13 +74,13 @@ struct Chosen {
   bool older = false;  // much older than the incident
 };
 
-// How long before the incident a line was written, where both times are known.
+// The time from a line to the incident, if both times are known.
 using BeforeIncident = std::function<std::optional<absl::Duration>(absl::string_view line)>;
 
-// The lines of several texts that tell most, in at most `most_bytes` with `most_line` of each:
-// short logs and files whole; of others known messages, the nearest to the incident first, the ends
-// of the job's logs, and what stands beside messages. A line that several texts have is chosen
-// once, and older ones come last. Pure.
+// The most informative lines of several texts, at most `most_bytes` in all and `most_line` of each
+// line: short logs and files in full; from other texts known messages, those nearest to the
+// incident first, the ends of the job's logs, and the lines around messages. A line that several
+// texts have is chosen once, and older lines come last. Pure.
 std::vector<Chosen> Choose(const std::vector<ReadText>& texts, std::size_t most_bytes,
                            std::size_t most_line, const BeforeIncident& before);
 

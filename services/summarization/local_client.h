@@ -8,10 +8,10 @@
 
 namespace galen::summarization {
 
-// Hands calls straight to a Summarizer of this process.
+// Passes calls directly to a Summarizer of this process.
 class LocalSummarizationClient final : public clients::SummarizationClient {
  public:
-  // Each call is answered by what is current when it begins. `executor` must outlive the client and
+  // Each call uses the version that is current at its start. `executor` must outlive the client and
   // every call in flight.
   LocalSummarizationClient(HotSwap<Summarizer> summarizer, Executor& executor);
   void Summarize(const v1::SummarizeRequest& request, absl::Time deadline,

@@ -35,7 +35,7 @@ absl::StatusOr<std::string> Resolve(const std::string& path) {
     return absl::PermissionDeniedError(absl::StrCat(Shown(path), ": ", error.message()));
   }
   if (error) return absl::InvalidArgumentError(absl::StrCat(Shown(path), ": ", error.message()));
-  // A path that does not exist keeps the slash at its end.
+  // A path that does not exist keeps its trailing slash.
   while (resolved.size() > 1 && resolved.back() == '/') resolved.pop_back();
   return resolved;
 }
@@ -114,8 +114,8 @@ std::vector<std::string> NodesOfBundle(const std::string& bundle) {
 
 namespace {
 
-// Programs that print a log of events. What shows a state is for the checks: a counter or a port
-// that is down is on many sound machines.
+// Programs that print a log of events. Programs that print a state are left to the checks: many
+// healthy machines have a counter or a port that is down.
 bool PrintsEvents(const std::vector<std::string>& argv) {
   const std::string& program = argv.front();
   if (program == "ipmitool") return std::find(argv.begin(), argv.end(), "sel") != argv.end();
@@ -140,7 +140,7 @@ std::vector<Capture> CapturesOf(const std::string& bundle, const std::string& no
       if (command.stdout_file.empty()) continue;
       const bool is_kernel_log = command.argv.front() == "dmesg";
       if (!is_kernel_log && !PrintsEvents(command.argv)) continue;
-      // Of several forms of the kernel log each holds all of its messages.
+      // The forms of the kernel log all hold the same messages.
       if (is_kernel_log && std::exchange(kernel_log, true)) continue;
       Capture& capture = captures.emplace_back();
       capture.name = absl::StrCat(is_kernel_log ? "dmesg" : absl::StrJoin(command.argv, " "),

@@ -10,28 +10,28 @@
 
 namespace galen::summarization {
 
-// Which files may be read. Paths come from the incident, so each is resolved, symbolic links
-// included, before it is compared with what is allowed. `roots` are directories; none: any place.
+// Files that may be read. Paths come from the incident, so each is resolved, symbolic links
+// included, before it is compared with the allowed ones. `roots` are directories; none: any place.
 
-// The bundle's directory, resolved. NOT_FOUND it does not exist; PERMISSION_DENIED it lies outside
-// the roots; INVALID_ARGUMENT it is no directory.
+// The bundle's directory, resolved. NOT_FOUND: it does not exist; PERMISSION_DENIED: it is outside
+// the roots; INVALID_ARGUMENT: it is not a directory.
 absl::StatusOr<std::string> ResolveBundle(const std::string& bundle,
                                           absl::Span<const std::string> roots);
 
-// Where the log `path` lies, resolved; the file itself need not exist. A relative path is below
-// logs/ of `bundle` (as ResolveBundle gave it, "" for none) and must stay in the bundle; an
-// absolute one must lie in the bundle or below a root. PERMISSION_DENIED it leads elsewhere;
-// INVALID_ARGUMENT it is relative without a bundle, or no path at all.
+// The resolved path of the log `path`; the file itself need not exist. A relative path is below
+// logs/ of `bundle` (as ResolveBundle returned it, "" for none) and must stay in the bundle; an
+// absolute one must be in the bundle or below a root. PERMISSION_DENIED: it leads elsewhere;
+// INVALID_ARGUMENT: it is relative without a bundle, or not a path at all.
 absl::StatusOr<std::string> ResolveLog(const std::string& path, const std::string& bundle,
                                        absl::Span<const std::string> roots);
 
-// Names of the machines that a bundle holds, sorted, at most 10,000.
+// Names of the machines in a bundle, sorted, at most 10,000.
 std::vector<std::string> NodesOfBundle(const std::string& bundle);
 
-// The logs of events that were captured of a machine of a bundle (as ResolveBundle gave it), with
-// paths relative to logs/: its kernel log, of kind SYSTEM, and those that other programs print
-// (`journalctl`, `ipmitool sel`), of kind TOOL. A machine whose list of commands cannot be read has
-// none.
+// The captured logs of events of a machine of a bundle (as ResolveBundle returned it), with paths
+// relative to logs/: its kernel log, of kind SYSTEM, and the output of other programs
+// (`journalctl`, `ipmitool sel`), of kind TOOL. Empty if the machine's list of commands cannot be
+// read.
 struct Capture {
   std::string name;  // "dmesg", "ipmitool sel elist"
   galen::v1::LogSource log;

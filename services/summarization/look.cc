@@ -33,7 +33,7 @@ using galen::v1::ToolResult;
 using reasoner::llm::kMostLine;
 
 constexpr int kMostCalls = 8;
-// What one result shows.
+// Limits of one result.
 constexpr int kMostLines = 40;
 constexpr std::size_t kMostBytes = 3600;
 constexpr int kMostMatches = 14;
@@ -49,7 +49,7 @@ constexpr std::int64_t kSmall = 40;      // lines of a file that is shown whole
 constexpr std::int64_t kAlikeShown = 3;  // lines that differ in numbers alone
 constexpr std::size_t kMostTexts = 64;
 
-// "the same but for its numbers" as one text.
+// A text without its numbers, to compare lines that differ only in them.
 std::string WithoutNumbers(absl::string_view line) {
   std::string text;
   for (const char c : line) {
@@ -108,7 +108,7 @@ class Library {
     return shown;
   }
 
-  // One line of a list, which says nothing of the incident and cannot be cited.
+  // One line of a list, which carries no evidence and cannot be cited.
   static void AddPlain(std::string text, ToolResult& result) {
     result.add_lines()->set_quote(std::move(text));
   }
@@ -131,7 +131,7 @@ class Library {
       bytes += line.size();
       AddPlain(std::move(line), result);
     }
-    // Copies of files are many and small: where there are some is enough.
+    // Copies of files are many and small: naming their owners is enough.
     std::set<std::string> owners;
     for (const Artefact& each : shelf_.all()) {
       if (each.listed || each.path.empty()) continue;
@@ -142,7 +142,7 @@ class Library {
                             "/proc/meminfo\" where it was captured)"),
                result);
     }
-    result.set_text(absl::StrCat("What checks said is read with show_check.",
+    result.set_text(absl::StrCat("Use show_check to read the results of checks.",
                                  left_out > 0
                                      ? absl::StrCat(" ", left_out,
                                                     " more artefacts are not listed; search "
@@ -151,10 +151,10 @@ class Library {
     return result;
   }
 
-  // Files of a job that say how it was started; those of the system are many.
+  // Files of a job that show how it was started; those of the system are many.
   bool IsWorthAll(const Artefact& each) const {
     if (each.path.empty()) return false;
-    if (!request_.incident().artefacts().empty()) return true;  // what was pasted, part by part
+    if (!request_.incident().artefacts().empty()) return true;  // pasted text, part by part
     const std::size_t at = each.name.find(" job: /");
     if (at == std::string::npos) return false;
     const absl::string_view path = absl::string_view(each.name).substr(at + 6);
@@ -164,7 +164,7 @@ class Library {
                         [&](absl::string_view folder) { return absl::StartsWith(path, folder); });
   }
 
-  // The names of all artefacts in few words: those of one machine share a line.
+  // The names of all artefacts in brief: those of one machine share a line.
   void AddNames(ToolResult& result) const {
     std::vector<std::string> lines;
     std::map<std::string, std::size_t> by_node;
@@ -293,7 +293,7 @@ class Library {
     options.set_max_mem(kPatternMemory);
     auto regex = std::make_unique<const RE2>(Piece(pattern), options);
     if (!regex->ok()) {
-      // Words with brackets and the like mean themselves.
+      // Brackets and the like in words are literal.
       regex = std::make_unique<const RE2>(RE2::QuoteMeta(Piece(pattern)), options);
     }
     if (pattern.empty() || !regex->ok()) {

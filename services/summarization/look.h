@@ -11,14 +11,14 @@
 
 namespace galen::summarization {
 
-// Shows what an incident came with, to a language model that investigates it: the report, what the
-// customer added, the logs, what was captured of the machines of its bundle, and what checks said.
-// A call names an artefact by the name that the list gives it: no text of a model is a path, and
-// nothing but these artefacts is ever opened. A pattern is RE2's, whose time does not explode.
+// Shows an incident's artefacts to a language model that investigates it: the report, the
+// customer's additions, the logs, the captures of the machines of its bundle, and the results of
+// checks. A call names an artefact by its name in the list: no text of a model is a path, and
+// nothing but these artefacts is ever opened. A pattern is one of RE2, whose time is linear.
 //
-// INVALID_ARGUMENT too many calls, or a call of another kind; the errors of ResolveBundle. A call
-// that asks for what is not there says so in its result. Reading stops, and says so, when the time
-// for it is used up.
+// INVALID_ARGUMENT: too many calls, or a call of another kind; the errors of ResolveBundle. The
+// result of a call says so if its artefact does not exist. Reading stops, and the result says so,
+// when its time is used up.
 absl::StatusOr<v1::LookResponse> Look(const v1::LookRequest& request,
                                       absl::Span<const std::string> roots, const Clock& clock,
                                       absl::Time deadline);

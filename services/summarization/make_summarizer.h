@@ -12,13 +12,14 @@
 
 namespace galen::summarization {
 
-// The compiled signals of `knowledge`, and what Survived goes by. The error is Scanner::Create()'s.
+// The compiled signals of `knowledge` and the patterns of Survived. The error is that of
+// Scanner::Create().
 absl::StatusOr<std::unique_ptr<const log_scan::Scanner>> MakeScanner(
     const knowledge::Knowledge& knowledge, const std::string& cache_directory);
 
-// A summarizer together with what it refers to: the compiled signals of `knowledge`, the built-in
-// reasoner, with a model that one beside it, and the knowledge; as long as somebody uses it, they
-// stay. `clock` and what the model points to must outlive it. Errors as above.
+// A summarizer and the objects that it refers to: the compiled signals of `knowledge`, the built-in
+// reasoner, a model's reasoner if there is a model, and the knowledge. They live as long as any
+// user does. `clock` and the objects of the model must outlive it. Errors as above.
 absl::StatusOr<std::shared_ptr<const Summarizer>> MakeSummarizer(
     std::shared_ptr<const knowledge::Knowledge> knowledge, const std::string& cache_directory,
     const Clock& clock, Summarizer::Options options,

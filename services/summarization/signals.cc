@@ -28,7 +28,7 @@ bool Before(const Signal& a, const Signal& b) {
   return key(a) < key(b);
 }
 
-// Unspecified last; the enum's order is that of nearness to a cause.
+// Unspecified last; the enum is ordered by nearness to a cause.
 int RoleKey(const Signal& signal) {
   return signal.role() == galen::v1::SIGNAL_ROLE_UNSPECIFIED ? galen::v1::SignalRole_ARRAYSIZE
                                                              : signal.role();

@@ -24,19 +24,19 @@ struct Source {
   std::optional<std::int32_t> rank;
 };
 
-// What `hit` of `pattern` says, in the form of evidence.proto. Pure.
+// The signal for a `hit` of `pattern`, in the form of evidence.proto. Pure.
 galen::v1::Signal MakeSignal(const knowledge::v1::SignalPattern& pattern, const log_scan::Hit& hit,
                              const Source& source);
 
-// Where a text of that kind counts as read: the kind when it is told, otherwise where the pattern
+// The place that the text counts as: its kind if known, otherwise the place where the pattern
 // expects its message. Pure.
 galen::v1::Where WhereOf(const Source& source, const knowledge::v1::SignalPattern& pattern);
 
 // By first time (those without one after those with), then source, line and signal. Pure.
 void SortSignals(std::vector<galen::v1::Signal>& signals);
 
-// Leaves at most `max` signals: the stronger, then those nearer to a cause, then the earlier ones.
-// Returns how many went. Pure.
+// Keeps at most `max` signals: the stronger, then those nearer to a cause, then the earlier ones.
+// Returns the number of removed ones. Pure.
 std::size_t KeepStrongest(std::vector<galen::v1::Signal>& signals, std::size_t max);
 
 }  // namespace galen::summarization

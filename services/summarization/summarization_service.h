@@ -13,7 +13,7 @@ namespace galen::summarization {
 // gRPC adapter over Summarizer: no decisions here, only conversion.
 class SummarizationServiceImpl final : public v1::SummarizationService::CallbackService {
  public:
-  // Each call is answered by what is current when it begins. `executor` must outlive the service.
+  // Each call uses the version that is current at its start. `executor` must outlive the service.
   SummarizationServiceImpl(HotSwap<Summarizer> summarizer, Executor& executor)
       : summarizer_(std::move(summarizer)), executor_(executor) {}
 

@@ -58,7 +58,7 @@ absl::Status Validate(const v1::SummarizeRequest& request) {
   return absl::OkStatus();
 }
 
-// What tells the year of a log that states none.
+// Supplies the year to logs that do not state it.
 log_scan::TimeContext TimeContextOf(const Incident& incident) {
   log_scan::TimeContext context;
   if (incident.has_start_time()) {
@@ -123,7 +123,7 @@ class Reading {
       };
     }
     log_scan::LogScan scan(scanner_, options);
-    // Whole lines are read with those around them.
+    // Reads whole lines with those around them.
     scan.Feed(absl::StrCat(text, "\n"));
     log_scan::ScanResult result = scan.Finish();
     result.bytes = static_cast<std::int64_t>(text.size());
@@ -145,8 +145,8 @@ class Reading {
     return absl::OkStatus();
   }
 
-  // Messages of the logs of events that were captured of the machines of a bundle, of the
-  // incident's day. The checks of the machine read its state.
+  // Messages in the captured logs of events of a bundle's machines, from the day of the incident.
+  // The checks of the machine read its state.
   void ReadCaptures(const std::vector<std::string>& nodes, std::size_t max_signals) {
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       if (clock_.Now() >= read_until_) {
@@ -163,8 +163,8 @@ class Reading {
     }
   }
 
-  // What came with an answer of the customer, in a bundle of its own. What cannot be read any more
-  // costs the answer its logs, not the diagnosis its summary.
+  // Reads the files of a customer's answer, in a bundle of its own. If they can no longer be read,
+  // the answer loses its logs, but the diagnosis keeps its summary.
   absl::Status ReadTold(const v1::SuppliedEvidence& told, absl::Span<const std::string> roots,
                         std::size_t max_signals) {
     const Incident& evidence = told.evidence();
@@ -174,7 +174,7 @@ class Reading {
     if (!evidence.bundle().empty()) {
       absl::StatusOr<std::string> bundle = ResolveBundle(evidence.bundle(), roots);
       if (!bundle.ok()) {
-        Note(told.source(), absl::StrCat("what came with it cannot be read any more: ",
+        Note(told.source(), absl::StrCat("its files can no longer be read: ",
                                          CleanText(bundle.status().message(), 1024)));
         return absl::OkStatus();
       }
@@ -190,7 +190,7 @@ class Reading {
     return absl::OkStatus();
   }
 
-  // What was found, without words. At most `max_signals` signals.
+  // The summary without the incident's words, with at most `max_signals` signals.
   Summary Finish(std::size_t max_signals) && {
     LeaveOutQuoted();
     const std::size_t gone = KeepStrongest(signals_, max_signals) + dropped_;
@@ -224,7 +224,7 @@ class Reading {
     ReadFile(**reader, source);
   }
 
-  // The path as given, made unique so that evidence ids are.
+  // The path as given, made unique to keep evidence ids unique.
   Source SourceOf(const LogSource& log) {
     Source source;
     source.kind = log.kind();
@@ -239,7 +239,7 @@ class Reading {
     return source;
   }
 
-  // `path` is resolved. PERMISSION_DENIED when it was changed since to lead elsewhere.
+  // `path` is resolved. PERMISSION_DENIED: it was changed since, and leads elsewhere.
   static absl::StatusOr<std::unique_ptr<log_scan::LogReader>> Open(const std::string& path) {
     GALEN_ASSIGN_OR_RETURN(std::unique_ptr<log_scan::LogReader> reader,
                            log_scan::LogReader::Open(path, {}));
@@ -249,8 +249,8 @@ class Reading {
     return reader;
   }
 
-  // A bundle may be incomplete, and the rest of it is still worth reading; a log that somebody
-  // named and that is not there is an error of theirs.
+  // A bundle may be incomplete, and the rest of it is still worth reading; a missing log that
+  // somebody named is that person's error.
   absl::Status CannotOpen(const LogSource& log, const Source& source, const absl::Status& why) {
     const bool of_bundle = !bundle_.empty() && log.path()[0] != '/';
     if (!of_bundle && !absl::IsDataLoss(why)) return why;
@@ -301,13 +301,14 @@ class Reading {
     summary_.set_lines_read(summary_.lines_read() + result.lines);
     summary_.set_bytes_read(summary_.bytes_read() + result.bytes);
     const bool of_job = !source.description && !source.capture && survived_ != nullptr;
-    const std::int64_t survived_to = of_job ? Survived::LastLine(scanner_, result) : 0;
+    const Survived::Until until =
+        of_job ? Survived::UntilLine(scanner_, result) : Survived::Until();
     std::int64_t survived = 0;
     for (const log_scan::Hit& hit : result.hits) {
       const knowledge::v1::SignalPattern& pattern =
           scanner_.patterns()[static_cast<int>(hit.pattern)];
       if (Survived::IsOwn(pattern)) continue;
-      if (hit.last_line < survived_to && survived_->TellsOfAFailure(hit.excerpt)) {
+      if (of_job && survived_->Has(until, hit.last_line, hit.excerpt)) {
         survived_ids_.insert(pattern.id());
         ++survived;
         continue;
@@ -318,19 +319,21 @@ class Reading {
         std::string host = log_scan::FindHost(hit.excerpt);
         if (nodes_.contains(host)) signal.set_node(std::move(host));
       }
-      // The words themselves were looked through already.
+      // The words themselves have been searched before.
       if (!source.description) entities_.Add(hit.excerpt, source.name, hit.first_line);
       signals_.push_back(std::move(signal));
     }
     if (survived > 0) {
       Note(source.name,
-           absl::StrCat(Counted(survived, "message tells", "messages tell"),
-                        " of what the program survived: it came to its end in line ", survived_to));
+           absl::StrCat(Counted(survived, "message is", "messages are"),
+                        " about failures that the program survived: ",
+                        until.done > 0 ? "it ended normally" : "its processes were connected",
+                        " in line ", std::max(until.done, until.connected)));
     }
     NoteOddities(result, source);
   }
 
-  // A person may quote a message of which every log tells that the program survived it.
+  // A person may quote a message that the program survived in every log.
   void LeaveOutQuoted() {
     for (const Signal& signal : signals_) {
       if (signal.where() != galen::v1::DESCRIPTION) survived_ids_.erase(signal.signal());
@@ -339,8 +342,8 @@ class Reading {
                   [&](const Signal& signal) { return survived_ids_.contains(signal.signal()); });
   }
 
-  // Somebody attached or pasted the log of this machine that it stands in. The same message of
-  // another machine is another fact.
+  // True if a log of this machine already has the message: somebody attached or pasted an excerpt.
+  // The same message of another machine is another fact.
   bool IsKnown(const log_scan::Hit& hit, const Source& source) const {
     const std::string& id = scanner_.patterns()[static_cast<int>(hit.pattern)].id();
     return std::any_of(signals_.begin(), signals_.end(), [&](const Signal& each) {

@@ -21,15 +21,15 @@ namespace galen::summarization {
 class Summarizer {
  public:
   struct Options {
-    // Directories that logs and bundles may be read from; none: any place, as in the mesh of one
-    // process, which reads with its user's own rights.
+    // Directories that logs and bundles may be read from; none: any place, as in a mesh of one
+    // process, which has its user's own rights.
     std::vector<std::string> roots;
-    // The strongest signals of a summary; what was left out is noted.
+    // The most signals of a summary, the strongest ones; omissions are noted.
     std::size_t max_signals = 4000;
-    // What outcomes that people tell are understood by; null: none are.
+    // Vocabulary that recognises outcomes in what people report; null: none are recognised.
     std::shared_ptr<const phrases::OutcomeWords> words;
-    // Tells messages of failures that a program survived, which say nothing of what is wrong; null:
-    // all are told. The scanner has its patterns.
+    // Recognises messages of failures that a program survived, which do not indicate the problem;
+    // null: all count. The scanner has its patterns.
     std::shared_ptr<const Survived> survived;
   };
 
@@ -37,15 +37,14 @@ class Summarizer {
   Summarizer(const log_scan::Scanner& scanner, const reasoner::Reasoner& reasoner,
              const Clock& clock, Options options);
 
-  // INVALID_ARGUMENT there is nothing to read, or a log cannot be named so; NOT_FOUND a log that
-  // does not come from a bundle, or the bundle, is not there; PERMISSION_DENIED one lies outside
-  // the roots; DEADLINE_EXCEEDED; the reasoner's own error. A log of a bundle that is missing or
-  // cannot be read is a note. Reading stops, with a note, when half the time to `deadline` is used
-  // up.
+  // INVALID_ARGUMENT: there is nothing to read, or a log cannot be named so; NOT_FOUND: the bundle,
+  // or a log outside a bundle, does not exist; PERMISSION_DENIED: it is outside the roots;
+  // DEADLINE_EXCEEDED; the reasoner's own error. A missing or unreadable log of a bundle is a note.
+  // Reading stops, with a note, when half the time to `deadline` is used up.
   absl::StatusOr<v1::SummarizeResponse> Summarize(const v1::SummarizeRequest& request,
                                                   absl::Time deadline) const;
 
-  // Answers calls that read what the incident came with (look.h). Errors as above.
+  // Answers calls that read the incident's artefacts (look.h). Errors as above.
   absl::StatusOr<v1::LookResponse> Look(const v1::LookRequest& request, absl::Time deadline) const;
 
  private:

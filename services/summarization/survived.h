@@ -10,30 +10,37 @@
 
 namespace galen::summarization {
 
-// Tells which messages of a log are of failures that the program survived: behind them it says that
-// it came to its end by itself, and no process ended in another way or was started again before
-// that. Immutable and thread-safe.
+// Recognises messages of failures that the program survived: later lines of the log report that it
+// came to a normal end, or, for failures to find the other processes, that these are connected; and
+// no process ended abnormally or was started again before that. Immutable and thread-safe.
 class Survived {
  public:
-  // `signatures`: what the check log.triage goes by. One that is no expression counts as none.
+  // `signatures`: those of the check log.triage. Invalid expressions are ignored.
   explicit Survived(const triage::Signatures& signatures);
   ~Survived();
   Survived(const Survived&) = delete;
   Survived& operator=(const Survived&) = delete;
 
-  // Adds what the scan of a log has to find for this: patterns of no signal.
+  // Adds the patterns that the scan of a log needs for this; they belong to no signal.
   static void AddPatterns(const triage::Signatures& signatures, log_scan::Patterns& patterns);
   // The pattern is one of these.
   static bool IsOwn(const knowledge::v1::SignalPattern& pattern);
 
-  // The line up to which the program survived what failed; 0 where it did not, or nobody knows.
-  static std::int64_t LastLine(const log_scan::Scanner& scanner,
-                               const log_scan::ScanResult& result);
+  // The lines up to which the program survived its failures; 0 if it did not, or if it is unknown.
+  struct Until {
+    std::int64_t done = 0;       // all failures
+    std::int64_t connected = 0;  // failures of the start
+  };
+  static Until UntilLine(const log_scan::Scanner& scanner, const log_scan::ScanResult& result);
 
-  // The line tells of a failure that ends a program unless it is made good.
-  bool TellsOfAFailure(absl::string_view line) const;
+  // True if line `number` reports a failure that the program survived.
+  bool Has(const Until& until, std::int64_t number, absl::string_view line) const;
 
  private:
+  enum class Failure { kNone, kOfStart, kOther };
+  // The failure that the line reports, which ends a program unless the program recovers.
+  Failure FailureOf(absl::string_view line) const;
+
   struct Inside;
   std::unique_ptr<const Inside> inside_;
 };

@@ -63,7 +63,7 @@ class Reporter final : public Kubernetes {
         seal_(std::move(seal)),
         sealed_(seal_ ? store::SealRecords(store.records(), *seal_,
                                            [](const std::string& what) {
-                                             Tell(absl::StrCat("not believed: ", what));
+                                             Tell(absl::StrCat("record ignored: ", what));
                                            })
                       : nullptr),
         book_(sealed_ == nullptr ? store.records() : *sealed_, known),

@@ -1,7 +1,7 @@
-// Preloaded into a program: its time of day is that of the machine and so many nanoseconds as stand
-// in the file that GALEN_CHAOS_CLOCK names, an int64 that may change at any time. What is steady
-// stays so. A wait until a time of day ends when the jumped clock says so, as if somebody had set
-// the machine's: it is cut into short ones, and waits may end early by their own definition.
+// Preloaded into a program: its time of day is that of the machine plus the number of nanoseconds
+// in the file that GALEN_CHAOS_CLOCK names, an int64 that may change at any time. Steady clocks are
+// unchanged. A wait until a time of day follows the changed clock, like after somebody sets the
+// clock of the machine: it is cut into short ones, and waits may end early by their own definition.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::int64_t kSlice = kSecond / 10;
-// Before it a time is none of day, but one since the machine began.
+// Smaller values are not a time of day, but a time since the machine began.
 constexpr std::int64_t kTimesOfDay = 1'000'000'000;
 
 std::int64_t Offset() {
@@ -51,7 +51,7 @@ int RealTime(clockid_t clock, timespec* time) {
 }
 
 std::int64_t Nanoseconds(const timespec& time) {
-  // What is further away than all of this is for ever.
+  // Later times count as infinite.
   return std::min<std::int64_t>(time.tv_sec, std::int64_t{1} << 32) * kSecond + time.tv_nsec;
 }
 

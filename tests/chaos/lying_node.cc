@@ -1,5 +1,5 @@
-// galen-lying-node: a node executor that answers nonsense, another kind of it each time, as a seed
-// says. All that it says bears the word LIAR, so that it is found wherever it got to.
+// galen-lying-node: a node executor that answers nonsense, of a different kind each time, chosen by
+// a seed. All its texts contain the word LIAR, so that they can be found anywhere.
 #include <grpcpp/grpcpp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -29,7 +29,7 @@ namespace {
 
 using v1::CheckResult;
 
-// What it may do to an answer.
+// Falsifications of an answer.
 enum class Lie {
   kPass,
   kWrongId,

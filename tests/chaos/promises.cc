@@ -65,7 +65,7 @@ class Reading {
     for (const v1::Reason& reason : verdict.reasons()) {
       for (const std::string& id : reason.evidence_ids()) {
         cites = true;
-        // Signals are what logs and words say; each has an id of its own kind.
+        // Signals come from logs and texts; each has an id of its own kind.
         if (absl::StartsWith(id, "signal/") || results_.contains(id)) continue;
         broken_.push_back(absl::StrCat(at, "the verdict on ", verdict.label(), " cites ", id,
                                        ", which no check of this log gave"));

@@ -9,10 +9,10 @@
 
 namespace galen::chaos {
 
-// What the log of one diagnosis, whole and in order, says against Galen's promises: numbers that
-// are not dense from 1, another beginning than `created`, two ends without a person's word between
-// them, anything after an end, a check that finished twice, a verdict that cites a check which the
-// log does not hold, no end at all. Empty: all are kept. Pure.
+// The promises of Galen that the log of one diagnosis, complete and in order, breaks: numbers that
+// are not dense from 1, another beginning than `created`, two ends without a person's message
+// between them, anything after an end, a check that finished twice, a verdict that cites a check
+// that is not in the log, no end at all. Empty: all are kept. Pure.
 std::vector<std::string> BrokenPromises(absl::Span<const v1::DiagnosisEvent> log);
 
 }  // namespace galen::chaos

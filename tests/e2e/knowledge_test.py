@@ -242,7 +242,7 @@ class Curation(Site):
                 "--signal", "description,kernel_log decisive nodes of one rack went away")
         self.assertEqual(self.with_site()["report"]["primaryCause"]["label"], LEAK)
         again = self.kb("add-label", "--label", LEAK, "--title", "T", code=2)
-        self.assertRegex(again.stderr, r"stands in .*\.yaml:2; --replace")
+        self.assertRegex(again.stderr, r"is already in .*\.yaml:2; --replace")
 
     def test_the_guide_asks_for_what_is_missing_and_names_what_is_wrong(self):
         wrong = self.kb("add-label", "--label", LEAK, "--title", "T", "--confirm", "site.leak wet",

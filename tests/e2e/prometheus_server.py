@@ -27,15 +27,16 @@ class Prometheus:
         self.process = subprocess.Popen(
             ["prometheus", f"--config.file={self.folder}/prometheus.yml", f"--storage.tsdb.path={self.folder}/tsdb", "--storage.tsdb.retention.time=10y",
              "--web.listen-address=127.0.0.1:0", "--log.level=info"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        self.url = ""
+        self.url, ready = "", False  # logged by two goroutines, in any order
         told = []
         for line in self.process.stderr:
             told.append(line)
             if found := re.search(r'msg="Listening on" address=(?:\[::\]|127\.0\.0\.1):(\d+)', line):
                 self.url = f"http://127.0.0.1:{found.group(1)}"
-            if "Server is ready" in line:
+            ready = ready or "Server is ready" in line
+            if self.url and ready:
                 break
-        if not self.url:
+        else:
             self.process.kill()
             raise AssertionError("prometheus does not listen: " + "".join(told[-10:]))
         self.reader = threading.Thread(target=lambda: [None for _ in self.process.stderr])

@@ -1,7 +1,7 @@
-// Reports health events to galen-watch as many machines would, and prints what came of it as JSON.
+// Reports health events to galen-watch as many machines would, and prints the results as JSON.
 //   report_health --watch=ADDRESS --orchestrator=ADDRESS --machines=1500 --burst=750
-// has a share of the machines report a fatal Xid at once, each in a call of its own, and waits for
-// the one diagnosis that names them all.
+// has a share of the machines report a fatal Xid at once, each in its own call, and waits for the
+// one diagnosis that names them all.
 //   report_health --watch=ADDRESS --rate=20000 --seconds=300 --batch=50
 // reports harmless events at a steady rate and measures each call from its start to its answer,
 // which comes when the events are on the disk.

@@ -155,7 +155,7 @@ class SecureMesh(unittest.TestCase):
 
     def test_renewed_certificates_are_taken_up_while_it_serves(self):
         certs("renew", self.certs)
-        news = "orchestrator.pem: taken up"
+        news = "orchestrator.pem: loaded"
         while not any(news in line for line in self.mesh.orchestrator.log):
             pass
         _, code = galen.diagnose("healthy", *self.server, "--certs", self.certs)

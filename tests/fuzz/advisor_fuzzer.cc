@@ -29,7 +29,7 @@ constexpr char kSigns[] =
     "2, "
     "3], unit: u, source: s}\n";
 
-// What holds of some jobs is among what there is, errors first.
+// The mismatches found for some jobs are a subset of the known ones, errors first.
 void Ask(const advisor::KnownMismatches& known) {
   for (const char* gpu : {"", "NVIDIA H100 80GB HBM3", "Tesla V100-SXM2-32GB"}) {
     advisor::JobFacts facts;
@@ -71,8 +71,8 @@ void BuildUp(absl::string_view text) {
   }
 }
 
-// Lines of a word and a share, and of a component and a version: what is signed gives tokens, and
-// the texts that are digested have no more than their words.
+// Lines of a word and a share, and of a component and a version: a signature has tokens, and the
+// digested texts contain only their words.
 void Signature(absl::string_view text) {
   advisor::OperatorMix mix;
   advisor::Versions versions;
@@ -116,7 +116,7 @@ void Registration(absl::string_view text) {
   const auto hardware = advisor::HardwareOf(request.hardware());
   if (!hardware.ok()) return;
   const auto context = advisor::ContextOf(*hardware);
-  // One line, whatever was told.
+  // One line for any input.
   if (context.ok() && context->find('\n') != std::string::npos) std::abort();
 }
 

@@ -43,8 +43,8 @@ namespace {
 
 using Run = std::function<absl::StatusOr<node::CheckOutput>(const node::CheckContext&)>;
 
-// Seeds of one check, nodes of a bundle and logs of a job that are looked at for them, and bytes of
-// an answer below which nothing is left to read.
+// Limits: seeds of one check, nodes of a bundle and logs of a job that are read for seeds, and
+// bytes of an answer below which it is not shortened further.
 constexpr std::size_t kMostSeeds = 12;
 constexpr std::size_t kMostNodes = 2;
 constexpr std::size_t kMostLogs = 3;
@@ -75,7 +75,7 @@ galen::v1::CheckResult ResultOf(const Examined& check, const host::Host& host) {
   return result;
 }
 
-// What a result comes to, so that of seeds that come to the same one is enough.
+// A summary of a result: one of several seeds with the same summary is enough.
 std::string ShapeOf(const galen::v1::CheckResult& result) {
   std::set<std::string> findings;
   for (const galen::v1::Finding& finding : result.findings()) {
@@ -166,7 +166,7 @@ std::vector<Parser> CheckParsers(absl::Span<const node::NamedCheck> group) {
 }
 
 std::vector<Parser> ExtractParsers() {
-  // One of our own, so that there is one whatever the knowledge declares.
+  // One of our own, so that there is one for any knowledge.
   static const knowledge::v1::Check kOwn = [] {
     knowledge::v1::Check check;
     check.set_name("fuzz.extract");

@@ -1,5 +1,5 @@
-// Tickets and proposals: files that come from elsewhere or that a person edited, and what is
-// written of them.
+// Fuzzes tickets and proposals: files from elsewhere or edited by a person, and the files written
+// from them.
 #include <optional>
 #include <sstream>
 #include <string>
@@ -26,7 +26,7 @@ void CsvTickets(absl::string_view text) {
   Use(curation::ReadCsv(in, "tickets.csv"));
 }
 
-// What was read is written and read again as the same.
+// A proposal survives being written and read again.
 void Proposal(absl::string_view text) {
   const auto proposal = curation::ProposalFromText("p.yaml", text);
   if (!proposal.ok()) return;
@@ -36,7 +36,7 @@ void Proposal(absl::string_view text) {
   }
 }
 
-// Any text stands in a file as itself, in a block and within braces.
+// Any text survives in a file, in a block and within braces.
 void Written(absl::string_view raw) {
   const std::string text = CleanText(raw, 2000);
   for (const std::string& yaml :

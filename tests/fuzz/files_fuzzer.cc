@@ -52,7 +52,7 @@ const Place& ThePlace() {
   return place;
 }
 
-// Nothing appears beside the directory.
+// No file appears outside the directory.
 void Archive(absl::string_view text) {
   const std::string file = ThePlace().File(text);
   const std::string directory = ThePlace().Directory();
@@ -76,7 +76,7 @@ void Write(const std::string& path, absl::string_view text) {
   close(file);
 }
 
-// A bundle with one node, and beside it what no bundle may tell: each input writes its lists anew.
+// A bundle with one node, next to a file that no bundle may reveal. Each input rewrites its lists.
 class BundleOfOne {
  public:
   static constexpr char kSecret[] = "what lies beside the bundle";
@@ -113,8 +113,8 @@ void RequireInside(absl::string_view text) {
   if (absl::StrContains(text, BundleOfOne::kSecret)) __builtin_trap();
 }
 
-// The node's commands.yaml, what is absent, the job's env.yaml, incident.yaml and, one a line, the
-// paths that are asked for. Nothing from outside of the bundle is ever told.
+// The node's commands.yaml, the absent paths, the job's env.yaml, incident.yaml and, one a line,
+// the paths to read. Nothing from outside of the bundle is ever returned.
 void Node(absl::string_view text) {
   static const BundleOfOne kBundle;
   const std::vector<absl::string_view> parts = absl::StrSplit(text, absl::MaxSplits('\x1e', 4));

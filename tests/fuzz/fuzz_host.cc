@@ -27,8 +27,8 @@ absl::Status ErrorOf(char kind) {
   }
 }
 
-// A path that matches `pattern`, as every host promises: its wildcards stand for the parts of
-// `line` between slashes.
+// A path that matches `pattern`, as every host promises: its wildcards become the parts of `line`
+// between slashes.
 std::string Matching(absl::string_view pattern, absl::string_view line) {
   const std::vector<absl::string_view> parts = absl::StrSplit(line, '/');
   std::size_t next = 0;
@@ -75,7 +75,7 @@ absl::StatusOr<host::CommandResult> FuzzHost::Run(absl::Span<const std::string> 
   const char kind = Next(result.out);
   if (kind == 'x') {
     result.exit_code = 1;
-    // What it printed goes to both.
+    // The recorded output counts as both stdout and stderr.
     result.err = result.out;
     return result;
   }

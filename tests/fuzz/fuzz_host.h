@@ -12,10 +12,10 @@
 
 namespace galen::fuzz {
 
-// A machine that answers whatever it is asked, in order, from one text. Answers are parted by
-// kEndOfAnswer. The first character of an answer says what it is: '+' a success, 'x' a program
-// that failed, 'n' NOT_FOUND, 'p' PERMISSION_DENIED, 't' DEADLINE_EXCEEDED; any other and an answer
-// that is missing: UNAVAILABLE, as of what was not captured. The rest is the output or content;
+// A machine that answers all requests, in order, from one text. Answers are separated by
+// kEndOfAnswer. The first character of an answer is its kind: '+' a success, 'x' a program that
+// failed, 'n' NOT_FOUND, 'p' PERMISSION_DENIED, 't' DEADLINE_EXCEEDED; any other and an answer that
+// is missing: UNAVAILABLE, as for data that was not captured. The rest is the output or content;
 // for paths and variables, one a line. Not thread-safe.
 class FuzzHost final : public host::Host {
  public:
@@ -33,7 +33,7 @@ class FuzzHost final : public host::Host {
   absl::StatusOr<std::map<std::string, std::string>> JobEnvironment() const override;
   // Two logs with the same text, of two nodes and ranks.
   absl::StatusOr<std::vector<host::JobLog>> JobLogs() const override;
-  // One, whatever is asked.
+  // One, for any request.
   std::vector<std::vector<std::string>> Captured(absl::Span<const std::string> prefix,
                                                  host::View view) const override;
 

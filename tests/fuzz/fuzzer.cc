@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <random>
 
-// What libFuzzer calls, and what it offers.
+// The functions that libFuzzer calls, and the one that it offers.
 extern "C" {
 int LLVMFuzzerInitialize(int* argc, char*** argv);
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
@@ -54,8 +54,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   return 0;
 }
 
-// One input in four goes to a parser drawn evenly, so that none starves whatever libFuzzer finds
-// promising; the others stay with the parser whose input was changed.
+// One input in four goes to a parser drawn evenly, so that each gets inputs even if libFuzzer
+// prefers others; the other inputs stay with the parser whose input was changed.
 std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
                                     unsigned int seed) {
   if (max_size < 2) return size;

@@ -9,7 +9,7 @@
 
 namespace galen::fuzz {
 
-// One parser of hostile text. Whatever the text, it returns: no crash, no hang, no leak.
+// One parser of hostile text. It returns for any text: no crash, no hang, no leak.
 struct Parser {
   // Names it in seeds.txt and in the counts; unique within the target.
   std::string name;

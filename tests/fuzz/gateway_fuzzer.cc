@@ -1,4 +1,5 @@
-// The gateway's way in: bytes on a connection, and what the API makes of paths, queries and bodies.
+// Fuzzes the input of the gateway: bytes on a connection, and the parsing of paths, queries and
+// bodies by the API.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -46,7 +47,7 @@ const RouteTable& Table() {
   return *table;
 }
 
-// Answers with what it was asked.
+// Echoes the request.
 class Mirror final : public http::Handler {
  public:
   void Handle(http::Request request, std::shared_ptr<http::Exchange> exchange) override {
@@ -74,7 +75,7 @@ int ServerPort() {
   return server->port();
 }
 
-// Whatever comes over a connection, the server answers in HTTP or hangs up, and goes on serving.
+// For any bytes on a connection, the server answers in HTTP or hangs up, and continues to serve.
 void Connection(absl::string_view text) {
   const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};
@@ -140,7 +141,7 @@ void Call(absl::string_view text) {
   Require(ToJson(*made->request).ok());
 }
 
-// A body alone: what was read is written and read again as the same.
+// A body alone survives being written and read again.
 void Json(absl::string_view text) {
   std::string allowed;
   static const Match match = Table().Find("POST", "/v1/tenants/acme/diagnoses", allowed).value();
@@ -173,7 +174,7 @@ void Key(absl::string_view text) {
   if (key.has_value()) Require(FormatKey(*key) == text);
 }
 
-// What an assistant sends, and which request of the API each call of a tool becomes.
+// The requests of an assistant, and the API request that each tool call becomes.
 void Assistant(absl::string_view text) {
   http::Request request;
   request.method = "POST";

@@ -21,7 +21,7 @@ void DeviceList(absl::string_view text) {
   for (const auto& entry : list.entries) Use(node::Names(entry, list.exact, "mlx5_0"));
 }
 
-// An environment as lines NAME=value, held against a machine with two adapters.
+// An environment as lines NAME=value, compared with a machine with two adapters.
 void NcclEnv(absl::string_view text) {
   node::NetworkDevices devices;
   devices.ports.emplace();

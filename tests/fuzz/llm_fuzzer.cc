@@ -1,4 +1,4 @@
-// What a language model's endpoint answers, and the file that names it.
+// Fuzzes the answers of a language model's endpoint, and the file that names it.
 #include <cmath>
 #include <string>
 #include <vector>
@@ -44,7 +44,7 @@ void Embeddings(absl::string_view text) {
 
 void Models(absl::string_view text) { Use(llm::ParseModels(text)); }
 
-// Half a key must not stand in an error either.
+// An error must not contain even half a key.
 void Error(absl::string_view text) {
   const http::Secret key("sk-key");
   Require(llm::ErrorText(text, key).find("sk-key") == std::string::npos);
@@ -103,7 +103,7 @@ void RetryAfter(absl::string_view text) {
 void EndpointFile(absl::string_view text) {
   const auto endpoint = llm::ParseEndpoint(text, "llm.yaml");
   if (!endpoint.ok()) return;
-  // Nobody's name and password stand before the host.
+  // No user name and password before the host.
   const std::string& url = endpoint->url;
   const size_t host = url.find("://") + 3;
   Require(!endpoint->model.empty() &&

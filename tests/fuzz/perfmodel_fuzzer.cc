@@ -30,7 +30,7 @@ perfmodel::Factors SomeFactors() {
   return factors;
 }
 
-// What is predicted is a positive number of which the parts add up.
+// A prediction is a positive number and the sum of its parts.
 void Predicted(const perfmodel::Job& job, const perfmodel::Machine& machine) {
   const auto time = perfmodel::PredictStep(job, machine, SomeFactors());
   if (!time.ok()) return;
@@ -62,7 +62,7 @@ void Table(absl::string_view text) {
   const auto all = perfmodel::ReadTable(text, "own.yaml", Facts);
   if (!all.ok()) return;
   const auto trial = perfmodel::TryHalf(*all, 0.9);
-  if (!trial.ok()) std::abort();  // what was read is positive and finite
+  if (!trial.ok()) std::abort();  // parsed values are positive and finite
   for (const perfmodel::Tested& one : trial->tested) {
     if (!(one.interval.low <= one.interval.expected) ||
         !(one.interval.expected <= one.interval.high)) {

@@ -18,10 +18,10 @@
 namespace galen::fuzz {
 namespace {
 
-// Of what a pattern matches, so that what is then read of each fits too.
+// Limits for the matches of a pattern, so that the answers read for each of them fit too.
 constexpr std::size_t kMostPaths = 2;
 constexpr std::size_t kMostVariables = 12;
-// Of one file or output; of JSON all.
+// Limit for one file or output; JSON is read completely.
 constexpr std::size_t kMostRead = std::size_t{96} << 10;
 
 bool MatchStars(absl::string_view pattern, absl::string_view path,
@@ -47,8 +47,8 @@ bool MatchStars(absl::string_view pattern, absl::string_view path,
   return pattern[0] == path[0] && MatchStars(pattern.substr(1), path.substr(1), stars);
 }
 
-// Takes the largest section out that has none within it, of lines with one tag or one value each.
-// False when there is none but the GPU itself.
+// Removes the largest section without sections in it, of lines with one tag or one value each.
+// False if there is none but the GPU itself.
 bool DropSection(std::vector<absl::string_view>& lines) {
   std::size_t begin = 0;  // where the last section opened
   std::size_t first = 0;
@@ -77,8 +77,8 @@ bool DropSection(std::vector<absl::string_view>& lines) {
   return true;
 }
 
-// An nvidia-smi report with its first GPU alone, without indentation and what is not told; without
-// whole sections where it is too long still.
+// An nvidia-smi report with its first GPU alone, without indentation and missing values; without
+// whole sections if it is still too long.
 std::string FirstGpu(absl::string_view xml, std::size_t limit) {
   std::string text(xml.substr(0, xml.find("</gpu>")));
   const std::size_t clocks = text.find("<supported_clocks>");
@@ -112,7 +112,7 @@ void KeepFirst(nlohmann::json& value, std::size_t elements, std::size_t letters)
   }
 }
 
-// Empty when it is no JSON, or cannot be made so short.
+// Empty if the text is not JSON, or cannot be made that short.
 std::string ShortJson(absl::string_view text, std::size_t limit) {
   const nlohmann::json whole = nlohmann::json::parse(text.begin(), text.end(), nullptr,
                                                      /*allow_exceptions=*/false);
@@ -175,7 +175,7 @@ std::string Shortened(absl::string_view text, std::size_t limit) {
 }
 
 std::string RecordingHost::answers() const {
-  // What is not answered is as if it was not captured.
+  // A missing answer means the same as one that was not captured.
   const std::size_t last = answers_.find_last_not_of(FuzzHost::kEndOfAnswer);
   return last == std::string::npos ? "" : answers_.substr(0, last + 1);
 }
@@ -216,7 +216,7 @@ absl::StatusOr<host::CommandResult> RecordingHost::Run(absl::Span<const std::str
                                                        host::View view) const {
   absl::StatusOr<host::CommandResult> result = host_.Run(argv, view);
   if (absl::IsUnavailable(result.status()) && argv.size() > 2) {
-    // One that Captured() made up stands for those that were captured.
+    // A command that Captured() synthesised represents the captured ones.
     const auto captured = host_.Captured(argv.subspan(0, argv.size() - 2), view);
     if (argv.back() == "-P" && !captured.empty()) result = host_.Run(captured.front(), view);
   }
@@ -236,7 +236,7 @@ absl::StatusOr<std::vector<std::string>> RecordingHost::Glob(absl::string_view p
   if (!paths.ok()) return FuzzHost(Note(paths.status())).Glob(pattern, view);
   std::vector<std::string> lines;
   for (std::size_t i = 0; i < std::min(paths->size(), kMostPaths); ++i) {
-    // An empty line would be none.
+    // An empty line would not be an entry.
     const std::string stars = StarsOfPath(Real(pattern), (*paths)[i]);
     lines.push_back(stars.empty() ? "0" : stars);
     const auto shown = FuzzHost(absl::StrCat("+", lines.back())).Glob(pattern, view);
@@ -256,7 +256,7 @@ absl::StatusOr<std::vector<std::string>> RecordingHost::Glob(absl::string_view p
 absl::StatusOr<std::map<std::string, std::string>> RecordingHost::JobEnvironment() const {
   const absl::StatusOr<std::map<std::string, std::string>> all = host_.JobEnvironment();
   if (!all.ok()) return FuzzHost(Note(all.status())).JobEnvironment();
-  // Those that checks look at first.
+  // The ones that checks read first.
   std::vector<std::string> lines;
   for (const bool nccl : {true, false}) {
     for (const auto& [name, value] : *all) {

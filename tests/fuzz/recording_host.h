@@ -14,9 +14,9 @@
 
 namespace galen::fuzz {
 
-// Answers from another host, and writes down what it answered in the form that FuzzHost reads: a
-// check that is run on both asks and is told the same. Whatever is long is made short first, so
-// that it fits into a seed. Not thread-safe.
+// Answers from another host, and records the answers in the form that FuzzHost reads: a check makes
+// the same requests to both and gets the same answers. Long answers are shortened first, so that
+// they fit into a seed. Not thread-safe.
 class RecordingHost final : public host::Host {
  public:
   // No answer is longer than `answer_bytes`; of the logs of the job, number `log` is given.
@@ -25,7 +25,7 @@ class RecordingHost final : public host::Host {
 
   // All answers so far.
   std::string answers() const;
-  // Whether there was a log of that number, once logs were asked for.
+  // Whether there was a log of that number, once logs were requested.
   bool gave_log() const { return gave_log_; }
 
   const std::string& name() const override { return host_.name(); }
@@ -45,8 +45,7 @@ class RecordingHost final : public host::Host {
   std::string Note(std::string answer) const;
   std::string Note(char kind, absl::string_view text) const;
   std::string Note(const absl::Status& status) const;
-  // The path of the other host that FuzzHost's `path` stands for: FuzzHost fills wildcards in its
-  // own way.
+  // The other host's path for FuzzHost's `path`: FuzzHost fills wildcards in its own way.
   std::string Real(absl::string_view path) const;
 
   const host::Host& host_;
@@ -54,15 +53,15 @@ class RecordingHost final : public host::Host {
   const std::size_t log_;
   mutable std::string answers_;
   mutable bool gave_log_ = false;
-  // Paths, up to the last part that differs, and what they stand for.
+  // Paths, up to the last part that differs, and the other host's paths for them.
   mutable std::map<std::string, std::string, std::greater<>> real_;
 };
 
-// What each `*` of a glob(7) pattern stands for in a path that it matches, joined by slashes.
+// The text that each `*` of a glob(7) pattern matches in the path, joined by slashes.
 std::string StarsOfPath(absl::string_view pattern, absl::string_view path);
 
-// At most `limit` bytes of a text, those that tell most: of the reports of nvidia-smi the first
-// GPU, of JSON the first elements of lists, else lines that speak of faults, and the first ones.
+// The most informative `limit` bytes of a text at most: the first GPU of nvidia-smi's reports, the
+// first elements of JSON lists, else lines about faults, and the first lines.
 std::string Shortened(absl::string_view text, std::size_t limit);
 
 }  // namespace galen::fuzz

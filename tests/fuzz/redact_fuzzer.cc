@@ -1,5 +1,5 @@
-// What takes secrets out, by the patterns that ship, and a whole capture of a machine that answers
-// what it likes.
+// Fuzzes the redaction of secrets with the shipped patterns, and a whole capture of a machine that
+// gives arbitrary answers.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -38,13 +38,13 @@ const host::CapturePlan& Shipped() {
   return *plan;
 }
 
-// How much of a text is not what stands for a secret.
+// The bytes of a text outside of placeholders for secrets.
 std::size_t Left(absl::string_view text) {
   return absl::StrReplaceAll(text, {{host::kRedacted, ""}}).size();
 }
 
-// Gives the text without secrets. One without a secret stays as it is; what is taken out is
-// counted, and the text grows by no more than the words that stand for it.
+// Returns the text without secrets. A text without a secret is unchanged; removed secrets are
+// counted, and the text grows by no more than their placeholders.
 std::string Once(const host::Redactor& redactor, absl::string_view text) {
   std::map<std::string, int> counts;
   std::string clean = redactor.Redact(text, counts);
@@ -69,7 +69,7 @@ void Settles(const host::Redactor& redactor, absl::string_view text) {
   for (int i = 0; i < 4; ++i) {
     std::string clean = Once(redactor, before);
     if (clean == before) return;
-    // What is taken may end within the words that stand for another, of which a letter is left.
+    // A match may end within the placeholder of another one, of which a letter then remains.
     Require(Left(clean) <= Left(before));
     before = std::move(clean);
   }
@@ -96,7 +96,7 @@ void Pattern(absl::string_view text) {
   Once(redactor, parts.second);
 }
 
-// Of each kind of entry one.
+// One entry of each kind.
 const host::CapturePlan& SmallPlan() {
   static const auto* const plan = [] {
     auto parsed = host::ParseCapturePlan(
@@ -135,8 +135,8 @@ class Directory {
   const std::string path_;
 };
 
-// What a capture wrote is a bundle that opens. One input in four: a capture takes as long as ten of
-// the others.
+// The output of a capture is a bundle that opens. One input in four: a capture takes as long as ten
+// of the others.
 void Capture(absl::string_view text) {
   if (text.size() % 4 != 0) return Secrets(text);
   const Directory directory;

@@ -79,7 +79,7 @@ void Log(absl::string_view text) {
   }));
 }
 
-// What stands in a record, without the checksum in front of it.
+// The content of a record, without the checksum before it.
 void Record(absl::string_view text) {
   const auto recent = incident_history::DecodeRecent(text);
   if (recent.ok()) Use(incident_history::EncodeRecent(*recent));

@@ -1,5 +1,5 @@
-// What exporters write, what a Prometheus answers, what chooses series, and the knowledge of
-// exporters.
+// Fuzzes the output of exporters, the answers of a Prometheus, selectors of series, and the
+// knowledge of exporters.
 #include <cmath>
 #include <string>
 #include <vector>

@@ -18,7 +18,7 @@ void Mask(absl::string_view text) {
   if (size > sizeof(out) || (size == 0) != text.empty()) std::abort();
 }
 
-// A line has as many tokens as its text tells.
+// A line has as many tokens as its text has.
 void Shapes(absl::string_view text) {
   log_templates::Shape shape;
   log_templates::ShapeOf(text, shape);
@@ -29,8 +29,8 @@ void Shapes(absl::string_view text) {
   if (masked.empty() ? shape.size > 1 : shape.size != spaces + 1) std::abort();
 }
 
-// Each line is of one template that takes it again, no more are kept than may be, and who has the
-// same lines has the same templates.
+// Each line has one template that takes it again, the number of templates is limited, and the same
+// lines lead to the same templates.
 void Lines(absl::string_view text) {
   log_templates::MinerOptions options;
   options.most_templates = 4;

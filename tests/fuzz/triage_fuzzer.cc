@@ -16,7 +16,7 @@
 namespace galen::fuzz {
 namespace {
 
-// What ships.
+// The shipped catalogue.
 const triage::CompiledCatalogue& Shipped() {
   static const triage::CompiledCatalogue* const compiled = [] {
     std::vector<knowledge::Problem> problems;

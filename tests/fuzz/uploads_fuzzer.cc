@@ -1,4 +1,4 @@
-// What customers upload: archives that say they are bundles, logs, and the names they come with.
+// Fuzzes uploads of customers: archives that claim to be bundles, logs, and their names.
 #include <unistd.h>
 
 #include <algorithm>
@@ -74,7 +74,7 @@ UploadStore& Store() {
   return *store;
 }
 
-// What lies below `directory`: nothing but files and folders, of no more than was allowed.
+// Requires that `directory` contains only files and folders, within the limits.
 void RequireTame(const fs::path& directory) {
   std::uintmax_t bytes = 0;
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(directory)) {
@@ -85,7 +85,7 @@ void RequireTame(const fs::path& directory) {
   Require(bytes <= 2 * kUnpacked);
 }
 
-// Whatever comes, it is taken whole or leaves nothing, and nothing is written elsewhere.
+// Any upload is stored completely or leaves nothing, and nothing is written elsewhere.
 void Send(UploadKind kind, absl::string_view name, absl::string_view text) {
   auto incoming = Store().Begin(kTenant, kind, name, 0);
   Require(incoming.ok());

@@ -1,5 +1,5 @@
-// What an executor reads by itself: records of the kernel log, counters of /proc and /sys, and the
-// list that says which.
+// Fuzzes the data that an executor reads by itself: records of the kernel log, counters of /proc
+// and /sys, and the list that selects them.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -26,7 +26,7 @@
 namespace galen::fuzz {
 namespace {
 
-// Between what is read one after the other.
+// The separator between inputs that are read one after the other.
 constexpr char kNext = '\x1e';
 
 void Require(bool holds) {
@@ -39,8 +39,8 @@ void Record(absl::string_view text) {
   Require(line.size() <= text.size() && !absl::StrContains(line, '\n'));
 }
 
-// Records of /dev/kmsg; one that begins with '!' is an error of read(2). What comes after the last
-// one is not there yet.
+// Records of /dev/kmsg; one that begins with '!' is an error of read(2). After the last one, no
+// record is available yet.
 void Kmsg(absl::string_view text) {
   std::vector<absl::string_view> records = absl::StrSplit(text, kNext);
   std::size_t next = 0;
@@ -83,7 +83,7 @@ void Copies(absl::string_view text) {
 
 void WatchList(absl::string_view text) { Use(node::ParseWatchList(text, "watch.txt")); }
 
-// A directory in memory that stands for the machine's root, gone with this process.
+// A directory in memory that replaces the machine's root, gone with this process.
 class Root {
  public:
   Root() : path_(absl::StrCat("/dev/shm/galen-fuzz-watch-", getpid())) {
@@ -114,8 +114,8 @@ const Root& TheRoot() {
   return root;
 }
 
-// How the list names a counter, then what the file holds as the counter is looked for, as it is
-// sampled, and as it is sampled again.
+// The entry of a counter in the list, then the content of its file at the discovery, at the first
+// sample, and at the second one.
 void Counters(absl::string_view text) {
   const std::vector<absl::string_view> parts = absl::StrSplit(text, absl::MaxSplits(kNext, 3));
   const auto part = [&](std::size_t i) { return i < parts.size() ? parts[i] : ""; };
@@ -133,7 +133,7 @@ void Counters(absl::string_view text) {
   node::CounterFiles files(*specs, TheRoot().path(), 4, 64);
   files.Discover();
   std::vector<std::uint64_t> values(files.series().size());
-  // What is there is read as it was found.
+  // A series that was just discovered has a value.
   Require(files.Read(absl::MakeSpan(values)));
   Require(std::find(values.begin(), values.end(), node::kUnknownCount) == values.end());
   TheRoot().Write(part(2));

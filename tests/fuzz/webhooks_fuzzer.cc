@@ -65,7 +65,7 @@ void CheckText(const std::string& text, std::size_t most) {
   Require(text.size() <= most && IsUtf8(text));
 }
 
-// What the orchestrator takes, whatever was sent.
+// Requires that the orchestrator accepts the requests that any delivery leads to.
 void CheckReading(const absl::StatusOr<ParsedDelivery>& reading) {
   if (!reading.ok()) {
     Require(reading.status().code() == absl::StatusCode::kInvalidArgument);
@@ -95,7 +95,7 @@ void CheckReading(const absl::StatusOr<ParsedDelivery>& reading) {
   }
 }
 
-// The first line is the value of every header that senders look at; the rest is the body.
+// The first line is the value of every header that senders use; the rest is the body.
 http::Request RequestOf(absl::string_view text) {
   const std::pair<absl::string_view, absl::string_view> parts =
       absl::StrSplit(text, absl::MaxSplits('\n', 1));
@@ -112,7 +112,7 @@ http::Request RequestOf(absl::string_view text) {
   return request;
 }
 
-// Nobody gets in who does not know the secret, and what refuses them does not tell it.
+// A caller without the secret is refused, and the refusal does not reveal it.
 void Proof(absl::string_view text) {
   const http::Request request = RequestOf(text);
   for (const Endpoint& endpoint : Endpoints()) {

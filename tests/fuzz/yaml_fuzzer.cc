@@ -14,7 +14,7 @@
 namespace galen::fuzz {
 namespace {
 
-// What was read is written and read again as the same.
+// An incident survives being written and read again.
 void Incident(absl::string_view text) {
   std::vector<std::string> remarks;
   const auto incident = host::ParseIncident(text, "incident.yaml", remarks);

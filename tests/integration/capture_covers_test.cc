@@ -74,9 +74,9 @@ bool TakesPath(const CapturePlan& plan, const std::string& path) {
   return false;
 }
 
-// A command of the plan with the same program and all the words: what else it is asked, it answers
-// too. What a check asks of the node, no answer from inside the job is; Python's packages are the
-// job's own whoever asks.
+// A command of the plan with the same program and all the words: additional words only add output.
+// A check of the node accepts no answer from inside the job. Python's packages always belong to the
+// job.
 bool TakesCommand(const CapturePlan& plan, const Check& check, const std::string& command) {
   const std::vector<std::string> words = absl::StrSplit(OnePlaceholder(command), ' ');
   const bool of_job =
@@ -93,7 +93,7 @@ bool TakesCommand(const CapturePlan& plan, const Check& check, const std::string
   return false;
 }
 
-// How a bundle comes to hold what a check reads; empty: it does not.
+// The source of a check's input in a bundle; empty: not captured.
 std::string HowTaken(const CapturePlan& plan, const Check& check, std::string read) {
   if (check.kind() == Check::PROMQL || absl::StartsWith(read, "PromQL:") ||
       absl::StartsWith(read, "telemetry/")) {

@@ -145,8 +145,8 @@ TEST(DamagedCaptures, AreNoSignOfHealth) {
        }},
       {"data", RandomBytes},
   };
-  // It reads no content: that the directory of channels is absent is in the list of what was
-  // captured, which none of these damages touches.
+  // It reads no content: the absence of the directory of channels is in the list of captured paths,
+  // which none of these damages affects.
   const std::set<std::string> absent = {"system.imex_channel"};
   for (const auto& [name, damage] : damages) {
     EXPECT_THAT(Passing(bundles, DamagedHosts(damage)), ::testing::IsSubsetOf(absent)) << name;

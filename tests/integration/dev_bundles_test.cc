@@ -1,4 +1,4 @@
-// Runs every check over every node of every bundle of the development set: none may be an ERROR.
+// Runs every check on every node of every bundle of the development set: no check may be an ERROR.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

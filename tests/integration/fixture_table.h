@@ -11,15 +11,15 @@
 
 namespace galen::testing {
 
-// A row of MANIFEST.tsv: what somebody captured, and what it is said to show.
+// A row of MANIFEST.tsv: the captured data, and the state that it is said to show.
 struct Fixture {
   std::string path;  // below the fixtures' directory; ends in "/" for a directory tree
   std::string state;
   std::string nature;
 };
 
-// How a fixture gets onto a machine, and which checks read it there. One of command, file, tree
-// and snapshot is set.
+// The way of a fixture onto a machine, and the checks that read it there. One of command, file,
+// tree and snapshot is set.
 struct Feed {
   std::string files;                // glob over the manifest's paths
   std::string command;              // the argv, joined by spaces, that printed it
@@ -29,12 +29,12 @@ struct Feed {
   bool in_job = false;              // as the job sees it
   bool is_log = false;              // a log of the job
   std::vector<std::string> checks;  // names in the catalogue
-  // What else the machine says, by argv: some checks hold two reports against each other.
+  // Other outputs of the machine, by argv: some checks compare two reports.
   std::map<std::string, std::string> with;
   std::map<std::string, std::string> with_files;
 };
 
-// A fixture whose verdict rightly differs from what the manifest says.
+// A fixture whose verdict rightly differs from the manifest.
 struct Exception {
   std::string path;
   std::string verdict;  // PASS, FAIL, SKIPPED, ERROR

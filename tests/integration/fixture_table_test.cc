@@ -1,5 +1,5 @@
-// Holds every captured output of ../shared/fixtures against the checks that read its tool, and what
-// they say against what the manifest says: fixture_table.yaml assigns, and names the exceptions.
+// Runs the checks on every captured output of ../shared/fixtures, and compares their results with
+// the manifest: fixture_table.yaml assigns the checks, and names the exceptions.
 #include "fixture_table.h"
 
 #include <gmock/gmock.h>
@@ -69,10 +69,10 @@ const std::shared_ptr<const knowledge::Knowledge>& TheKnowledge() {
   return knowledge;
 }
 
-// What the checks together say of a fixture.
+// The result of all checks on a fixture.
 struct Verdict {
   std::string word;  // PASS, FAIL, SKIPPED, ERROR
-  std::string said;  // by check: what was found
+  std::string said;  // by check: its findings
 };
 
 void PutTree(const std::string& from, const std::string& to, host::View view, FakeHost& host) {
@@ -128,7 +128,8 @@ std::shared_ptr<FakeHost> MachineWith(const Fixture& fixture, const Feed& feed) 
   return host;
 }
 
-// The worst of all: one abnormal finding makes a fixture FAIL, a PASS beats what was SKIPPED.
+// The worst of all: one abnormal finding makes a fixture FAIL, and a PASS takes precedence over
+// SKIPPED.
 int Rank(CheckResult::Status status) {
   switch (status) {
     case CheckResult::ERROR:
@@ -147,7 +148,7 @@ Verdict Judge(const Fixture& fixture, const Feed& feed) {
   const NodeExecutor executor(hosts, TheKnowledge(), AllChecks(), {.max_parallel = 1});
   v1::RunChecksRequest request;
   for (const std::string& check : feed.checks) request.add_checks(check);
-  request.set_allow_intrusive(true);  // Nothing runs on a machine that is made of text.
+  request.set_allow_intrusive(true);  // No program runs on a machine made of text.
   CheckResult::Status worst = CheckResult::SKIPPED;
   std::vector<std::string> said;
   const absl::Status status =
@@ -165,7 +166,7 @@ Verdict Judge(const Fixture& fixture, const Feed& feed) {
   return {CheckResult::Status_Name(worst), absl::StrJoin(said, "; ")};
 }
 
-// The verdict that the manifest's state asks for; empty where it asks for none.
+// The verdict for the manifest's state; empty if it does not ask for one.
 std::string Expected(const Fixture& fixture) {
   if (absl::StartsWith(fixture.state, "healthy")) return "PASS";
   if (absl::StartsWith(fixture.state, "faulty")) return "FAIL";
@@ -226,7 +227,8 @@ TEST_F(Fixtures, EveryLineOfTheTableMatchesSomething) {
   for (const auto& unread : table_.unread) EXPECT_TRUE(matches(unread.files)) << unread.files;
 }
 
-// Prints: what the checks say, what the manifest says, and what comes of it; then what is unread.
+// Prints the results of the checks, the manifest's state, and the outcome; then the unread
+// fixtures.
 TEST_F(Fixtures, TheVerdictIsTheManifests) {
   int agree = 0;
   int excepted = 0;

@@ -59,7 +59,7 @@ std::string Shown(const galen::v1::Finding& finding) {
   }
 }
 
-// What the checks find in the text alone, by finding; unknown values are left out.
+// The findings of the checks in the text alone, by finding, without unknown values.
 Facts FactsOf(const Form& form, const std::vector<std::string>& checks) {
   static const auto* const kinds =
       new std::shared_ptr<const intake::Kinds>(intake::Kinds::Compile(Shipped()->base()).value());
@@ -94,7 +94,7 @@ Facts FactsOf(const Form& form, const std::vector<std::string>& checks) {
   return facts;
 }
 
-// Each form tells `wanted`, and of whatever two forms tell they tell the same.
+// Each form has the facts of `wanted`, and facts in two forms are the same.
 void ExpectAgreement(const std::map<std::string, Form>& forms,
                      const std::vector<std::string>& checks, const Facts& wanted) {
   Facts all;

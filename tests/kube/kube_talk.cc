@@ -1,5 +1,5 @@
-// Asks an API server through common/kube what standard input says, a JSON object a line, and writes
-// what came of it to standard output: for tests against a real server (client_test.py).
+// Sends the requests of standard input, a JSON object a line, to an API server through common/kube
+// and writes the results to standard output: for tests against a real server (client_test.py).
 //   kube_talk SERVER CA_FILE TOKEN_FILE REQUESTS_PER_SECOND BURST
 #include <atomic>
 #include <iostream>

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 """Fails when a text that people read is not plain English by the patterns of english.txt.
 
-Documents (README, docs, notes of the chart) may have no hit. Code (comments of C++ and protos; strings of common and services, which are
-help and errors) may have as many as english_allowance.txt says for its folder. `--update` lowers the allowance to what is there and never
-raises it; it writes the file where there is none. `--hits FOLDER` lists a folder's hits.
+It reads documents (README, docs, notes of the chart), comments of C++ and protos, and strings of common and services, which are help and
+errors. `--hits FOLDER` lists only the hits below a folder.
 """
 import argparse
 import collections
@@ -15,14 +14,12 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 PATTERNS = os.path.join(HERE, "english.txt")
-ALLOWANCE = os.path.join(HERE, "english_allowance.txt")
 # Pages that a test writes from code and data, and measured figures with their dates.
 NOT_WRITTEN_BY_HAND = ("docs/checks.md", "docs/measured/")
 DOCUMENTS = re.compile(r"^(README|CONTRIBUTING)\.md$|^docs/.*\.md$|^bench/(.*/)?README\.md$|^(helm|k8s|images)/.*README\.md$|^helm/.*/NOTES\.txt$|^helm/galen/values\.yaml$")
 CODE = re.compile(r"^(common|services|bench|tests|proto)/.*\.(cc|h|proto)$")
 # Strings of tests are data: logs, answers of servers, words of people.
 WITH_STRINGS = re.compile(r"^(common|services)/.*\.(cc|h)$")
-SHOWN = 10
 
 Rule = collections.namedtuple("Rule", "pattern why instead relapse")
 Hit = collections.namedtuple("Hit", "path line why instead sentence")
@@ -209,86 +206,19 @@ def code(paths):
     return [path for path in paths if CODE.match(path)]
 
 
-def folder(path):
-    return "/".join(path.split("/")[:2])
-
-
-def read_allowance(content):
-    allowed = {}
-    for line in content.splitlines():
-        if line.strip() and not line.startswith("#"):
-            name, count = line.split()
-            allowed[name] = int(count)
-    return allowed
-
-
-def write_allowance(path, allowed):
-    with open(path, "w", encoding="utf-8") as file:
-        file.write("# Hits of english.py in the comments and strings of each folder. They may only become fewer: english.py --update.\n")
-        for name, count in sorted(allowed.items()):
-            if count:
-                file.write(f"{name} {count}\n")
-
-
-def grown(root, allowed):
-    """Says so when the allowance is larger than the one committed before it."""
-    name = os.path.relpath(ALLOWANCE, ROOT)
-    for commit in ("HEAD", "HEAD~1"):
-        run = subprocess.run(["git", "show", f"{commit}:{name}"], cwd=root, text=True, capture_output=True, check=False)
-        if run.returncode != 0:
-            return []
-        before = read_allowance(run.stdout)
-        if before == allowed:
-            continue  # committed already: its parent is the one before
-        more = sum(allowed.values()) - sum(before.values())
-        return [f"{name}: allows {more} hits more than the version before; mend the texts instead"] if more > 0 else []
-    return []
-
-
 def show(hit):
     return f"{hit.path}:{hit.line}: {hit.why} ({hit.instead}): {hit.sentence[:160]}"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--update", action="store_true", help="lower the allowance to the present hits")
-    parser.add_argument("--hits", metavar="FOLDER", help="list the hits below a folder")
+    parser.add_argument("--hits", metavar="FOLDER", default="", help="list only the hits below a folder")
     arguments = parser.parse_args()
-    paths = subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, text=True, capture_output=True).stdout.splitlines()
-    paths = [path for path in paths if os.path.isfile(os.path.join(ROOT, path))]
-    patterns = rules()
-    if arguments.hits:
-        wanted = [path for path in documents(paths) + code(paths) if path.startswith(arguments.hits)]
-        found = hits_of(ROOT, wanted, patterns)
-        print("\n".join(map(show, found)) or f"no hits below {arguments.hits}")
-        return 1 if found else 0
-
-    in_documents = hits_of(ROOT, documents(paths), patterns)
-    by_folder = collections.defaultdict(list)
-    for hit in hits_of(ROOT, code(paths), patterns):
-        by_folder[folder(hit.path)].append(hit)
-    present = {name: len(found) for name, found in by_folder.items()}
-    allowed = None
-    if os.path.exists(ALLOWANCE):
-        with open(ALLOWANCE, encoding="utf-8") as file:
-            allowed = read_allowance(file.read())
-    if arguments.update:
-        write_allowance(ALLOWANCE, present if allowed is None else {name: min(count, present.get(name, 0)) for name, count in allowed.items()})
-        return 0
-
-    allowed = allowed or {}
-    faults = [show(hit) for hit in in_documents]
-    for name, found in sorted(by_folder.items()):
-        most = allowed.get(name, 0)
-        if len(found) > most:
-            faults.append(f"{name}: {len(found)} hits, {most} are allowed; some of these are new:")
-            faults += [f"  {show(hit)}" for hit in found[:SHOWN]] + [f"  all: tests/lint/english.py --hits {name}"]
-    faults += grown(ROOT, allowed)
-    lower = sum(allowed.values()) - sum(min(count, present.get(name, 0)) for name, count in allowed.items())
-    if lower:
-        print(f"{lower} hits fewer than allowed: run tests/lint/english.py --update")
-    print("\n".join(faults) or f"{len(documents(paths))} documents are plain English; code has {sum(present.values())} hits left")
-    return 1 if faults else 0
+    paths = subprocess.run(["git", "ls-files", arguments.hits or "."], cwd=ROOT, check=True, text=True, capture_output=True).stdout.splitlines()
+    read = [path for path in documents(paths) + code(paths) if os.path.isfile(os.path.join(ROOT, path))]
+    found = hits_of(ROOT, read, rules())
+    print("\n".join(map(show, found)) or f"{len(read)} files are plain English")
+    return 1 if found else 0
 
 
 if __name__ == "__main__":

@@ -1,7 +1,5 @@
 #!/usr/bin/env python3
 """The linter of english.txt finds relapses wherever people read, each in its line, and leaves alone what is plain."""
-import os
-import tempfile
 import unittest
 
 import english
@@ -56,15 +54,6 @@ class Code(unittest.TestCase):
         source = 'auto url = "http://a/What is";\nchar quote = \'"\';  // plain\nlong n = 1\'000\'000;  // 1 million\nauto b = "What";\n#include "What/is.h"\n'
         self.assertEqual(found("services/a/a.cc", source), [])
         self.assertEqual(found("tests/unit/a_test.cc", 'Says("What is told with file and line");\n'), [])
-
-
-class Allowance(unittest.TestCase):
-    def test_it_is_read_as_it_is_written(self):
-        with tempfile.TemporaryDirectory() as scratch:
-            path = os.path.join(scratch, "allowance.txt")
-            english.write_allowance(path, {"common/b": 2, "common/a": 1, "common/c": 0})
-            with open(path, encoding="utf-8") as file:
-                self.assertEqual(english.read_allowance(file.read()), {"common/a": 1, "common/b": 2})
 
 
 if __name__ == "__main__":

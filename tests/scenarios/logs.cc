@@ -1,4 +1,4 @@
-// What a plan's jobs write: MaxText's lines as srun -l collects them, or Megatron-LM's.
+// The logs of a plan's jobs: MaxText's lines as srun -l collects them, or Megatron-LM's.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -15,7 +15,7 @@ std::string Stamp(absl::Time at) {
   return absl::FormatTime("%Y-%m-%d %H:%M:%S", at, absl::UTCTimeZone());
 }
 
-// Whether the fault is JAX's, so that its trainer is MaxText on whatever GPUs.
+// Whether the fault is JAX's, so that its trainer is MaxText on any GPUs.
 bool OfJax(const std::string& study) {
   return study == "heartbeat" || study == "dead_node" || study == "restore_leak";
 }

@@ -1,4 +1,4 @@
-// Faults of one machine or of storage, and jobs of which nothing is wrong with the system.
+// Faults of one machine or of storage, and jobs on a system without a fault.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -196,9 +196,9 @@ void NodeSlow(Plan& plan, Random rng) {
                                " nodes is much slower than the same job last week.");
 }
 
-// Nothing is wrong with the system. In a third of them throughput declines all the same, since the
-// data of the steps comes ever more slowly out of the job's own loader, or (where the trainer does
-// not tell that) since experts are loaded unevenly.
+// The system has no fault. In a third of the scenes throughput declines all the same: the job's own
+// loader delivers the data of the steps ever more slowly, or (if the trainer does not report that)
+// experts are loaded unevenly.
 void Fine(Plan& plan, Random rng) {
   JobPlan& job = plan.jobs.back();
   AddDecoys(plan, rng.Of("decoys"),

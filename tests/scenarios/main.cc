@@ -1,4 +1,4 @@
-// Writes a made-up incident: see scene.h.
+// Writes a synthetic incident: see scene.h.
 #include <cstdint>
 #include <filesystem>
 #include <fstream>

@@ -94,7 +94,7 @@ Plan MakePlan(Style style, const Random& of, int nodes) {
 
   for (int i = 1; i < nodes; ++i) plan.unused.push_back(i);
   of.Of("roles").Shuffle(plan.unused);
-  // Those who write checkpoints are nobody else: the first in the list are taken last.
+  // Writers of checkpoints have no other role: the first in the list are taken last.
   const int writers = std::max(1, nodes / 6);
   for (int i = 0; i < writers; ++i) job.writers.push_back(plan.unused[static_cast<std::size_t>(i)]);
   plan.unused.erase(plan.unused.begin(), plan.unused.begin() + writers);

@@ -12,9 +12,9 @@
 
 namespace galen::scenarios {
 
-// What exporters measure of a machine.
+// The signals that exporters measure.
 enum class Signal {
-  // Of a GPU.
+  // Signals of a GPU.
   kUtilization,
   kPower,
   kTemperature,
@@ -22,14 +22,14 @@ enum class Signal {
   kGpuMemory,
   kEccCorrectable,
   kEccUncorrectable,
-  // Of an RDMA port.
+  // Signals of an RDMA port.
   kRetransmits,
   kAckTimeouts,
   kCnp,
   kSent,
   kReceived,
   kPortState,
-  // Of a host.
+  // Signals of a host.
   kTcpRetransmits,
   kRunnable,
   kBlocked,
@@ -44,7 +44,7 @@ enum class Signal {
   kNfsReadTime,
   kNfsRetransmits,
   kDriverErrors,
-  // Of the training loop.
+  // Signals of the training loop.
   kThroughput,
   kStepTime,
   kStep,
@@ -55,7 +55,7 @@ enum class Signal {
   kDataTime,
 };
 
-// What befalls a signal. Of a counter it is its growth a second that is changed.
+// A change of a signal. For a counter, its growth per second changes.
 struct Effect {
   enum How { kAdd, kScale, kSet, kAtMost, kCount };  // kCount: a counter jumps, at `from`
   Signal signal;
@@ -68,14 +68,14 @@ struct Effect {
   absl::Duration ramp = absl::ZeroDuration();  // over which it comes, evenly
 };
 
-// Steps take `factor` times as long. Of several at once the longest counts: the slowest link, node
-// or reader paces the job.
+// Steps take `factor` times as long. If several apply at once, the longest counts: the slowest
+// link, node or reader paces the job.
 struct Slowdown {
   absl::Time from;
   absl::Time to;
   double factor = 1;
   absl::Duration ramp = absl::ZeroDuration();
-  bool idles = true;  // GPUs wait meanwhile, and draw less
+  bool idles = true;  // GPUs wait during it, and draw less
 };
 
 struct Step {
@@ -116,10 +116,10 @@ struct JobPlan {
   double data_seconds = 0.05;
   std::vector<int> writers;  // nodes that write checkpoints
   std::vector<Slowdown> slow;
-  // The load-balance loss goes up by so much of itself.
+  // The load-balance loss rises by this share of itself.
   std::optional<absl::Time> imbalance;
   double imbalance_factor = 1;
-  // Each step waits for its data for so long, more and more.
+  // Each step waits longer for its data.
   std::optional<absl::Time> starved;
   double starved_seconds = 0;
 
@@ -130,13 +130,13 @@ struct JobPlan {
   double SlowAt(absl::Time at, bool idle_only) const;
 };
 
-// Where exporters' words of a node end.
+// The time when a node's exporters stop.
 struct End {
   int node;
   absl::Time at;
 };
 
-struct Lifetime {  // what a counter stood at before
+struct Lifetime {  // the earlier value of a counter
   Signal signal;
   int node;
   int device;
@@ -159,7 +159,7 @@ struct Plan {
   std::vector<End> ends;
   std::vector<Lifetime> lifetimes;
   std::set<Signal> left_out;
-  // What the log of the last job says at its end, and who says it.
+  // The last lines of the last job's log, with the prefix of their writer.
   std::vector<std::string> last_words;
   std::vector<Log> logs;
   std::string incident;
@@ -168,7 +168,7 @@ struct Plan {
   std::string Port(int device) const;
   std::string GpuPlace(int node, int gpu) const;
   std::string PortPlace(int node, int port) const;
-  // Nodes that are nobody's yet: each is given away once.
+  // Nodes without a role yet: each is assigned once.
   int TakeNode();
   std::vector<int> unused;
 
@@ -179,16 +179,16 @@ struct Plan {
 
 // The machines, the times and the job, undisturbed.
 Plan MakePlan(Style style, const Random& rng, int nodes);
-// What of it a study does. False: there is no such one.
+// Applies a study's disturbances to the plan. False: the study does not exist.
 bool Disturb(const std::string& study, Plan& plan);
 // Steps and checkpoints of a job.
 void Simulate(JobPlan& job, const Random& rng);
-// What checkpoints do to those who write them.
+// Adds the effects of checkpoints on the nodes that write them.
 void WriteCheckpoints(Plan& plan);
 std::vector<telemetry::TimeSeries> Render(const Plan& plan);
 std::vector<Log> WriteLogs(const Plan& plan, const std::string& study);
 
-// What each is called in knowledge/telemetry/sources.yaml.
+// The name of the signal's quantity in knowledge/telemetry/sources.yaml.
 const char* QuantityOf(Signal signal);
 
 }  // namespace galen::scenarios

@@ -11,13 +11,13 @@
 
 namespace galen::scenarios {
 
-// Numbers that a seed decides, the same on every machine (those of <random>'s distributions are
-// not). A stream of its own for each thing: who adds one thing leaves all others as they were.
+// Random numbers from a seed, the same on every machine (those of <random>'s distributions are
+// not). Each thing has its own stream, so that adding one thing leaves all others unchanged.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
 
-  // A stream that the name and the number decide, whatever was taken of this one.
+  // A stream that depends only on the name and the number, not on values drawn from this one.
   Random Of(absl::string_view name, std::uint64_t number = 0) const {
     std::uint64_t hash = state_ ^ 0xcbf29ce484222325U;
     for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;

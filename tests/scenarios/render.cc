@@ -1,4 +1,4 @@
-// What exporters say of a plan.
+// Renders a plan as the series of its exporters.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -234,7 +234,7 @@ class Renderer {
     return rng.Chance(0.8) ? 0 : std::floor(rng.Scale(1, 1500));
   }
 
-  // Somebody clears the counters of a port (perfquery -R), in half of the scenes.
+  // A person clears the counters of a port (perfquery -R), in half of the scenes.
   absl::Time ResetOf(const SignalRow& row, int node, int device) const {
     Random rng = plan_.rng.Of("reset");
     const bool any = rng.Chance(0.5);
@@ -267,8 +267,8 @@ class Renderer {
     }
   }
 
-  // The loop says at each scrape what its last step was, by rank 0; of NVIDIA's style the first
-  // rank of each node tells its step's time and how long it waited for data.
+  // At each scrape, rank 0 of the loop reports its last step; in NVIDIA's style, the first rank of
+  // each node reports its step's time and its wait for data.
   void Training(const JobPlan& job) {
     struct Told {
       Signal signal;

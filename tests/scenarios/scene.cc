@@ -35,7 +35,7 @@ absl::StatusOr<Scene> MakeScene(const std::string& study, std::uint64_t seed,
   }
   if (options.missing && !HasMissing(study))
     return absl::InvalidArgumentError(absl::StrCat(study, ": has no variant \"missing\""));
-  // Every study takes turns between the styles, from a first one of its own.
+  // Every study alternates between the styles, beginning with its own first one.
   const Random of = Random(seed).Of(study);
   const Style style = options.style.value_or(
       (seed + Random(0).Of(study).Next()) % 2 == 0 ? Style::kAmd : Style::kNvidia);

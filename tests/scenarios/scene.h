@@ -11,14 +11,14 @@
 #include "absl/time/time.h"
 #include "common/telemetry/source.h"
 
-// Made-up incidents of training jobs: telemetry, logs, a customer's sentence, and what is true. The
+// Synthetic incidents of training jobs: telemetry, logs, a customer's sentence, and the truth. The
 // first four follow the case studies that AMD published of maxtext-slurm ("Agentic Diagnosis for
-// LLM Training at Scale"); numbers that those do not give are ours. What a diagnosis reaches on
-// scenes says how it takes these, not how it does on real incidents.
+// LLM Training at Scale"); numbers missing there are ours. Results on scenes show how a diagnosis
+// handles scenes, not how it handles real incidents.
 namespace galen::scenarios {
 
-// Whose exporters and trainer: hw_*, ray_node_*, tb_* and MaxText; or DCGM_FI_*, node_*, training_*
-// and (but for what only JAX has) Megatron-LM.
+// Exporters and trainer: hw_*, ray_node_*, tb_* and MaxText; or DCGM_FI_*, node_*, training_* and
+// (except for what only JAX has) Megatron-LM.
 enum class Style { kAmd, kNvidia };
 
 struct Job {
@@ -61,7 +61,7 @@ struct Truth {
   std::string decisive;
   // Quantities that the scene has not although its exporters could: variant `missing`.
   std::vector<std::string> left_out;
-  // What a diagnosis has to ask for, as a quantity: in variant `missing` alone.
+  // The quantity that a diagnosis has to ask for; in variant `missing` only.
   std::string ask;
 };
 
@@ -75,8 +75,8 @@ struct Scene {
   absl::Duration interval;  // of scrapes
   int gpus = 8;             // of a node
   std::vector<std::string> nodes;
-  // Of restore_leak two, the one that is asked about last. Each one's series of training have its
-  // name as label job_id.
+  // Two in restore_leak, and the question is about the last one. The training series of each job
+  // have its name as label job_id.
   std::vector<Job> jobs;
   std::vector<telemetry::TimeSeries> series;
   std::vector<Log> logs;
@@ -88,7 +88,7 @@ struct Scene {
 
 struct SceneOptions {
   bool missing = false;  // the decisive series is left out
-  // Of the seed, where they are not set.
+  // The seed determines values that are not set.
   int nodes = 0;  // 4 to 1000
   std::optional<Style> style = std::nullopt;
 };
@@ -97,8 +97,8 @@ struct SceneOptions {
 // cpu_contention, storage, node_slow, fine.
 const std::vector<std::string>& Studies();
 
-// Whether the study has the variant `missing`: what decides can be left out, and then nothing tells
-// any more. (Of a dead node that nothing is there is what decides.)
+// Whether the study has the variant `missing`: the decisive series can be left out, and then
+// nothing reveals the cause. (For a dead node, the absence of series is the decisive sign.)
 bool HasMissing(absl::string_view study);
 
 // Equal arguments make equal scenes. INVALID_ARGUMENT: no such study or variant, or too few nodes.

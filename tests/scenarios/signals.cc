@@ -18,9 +18,9 @@ double Levels::At(Activity activity) const {
   return idle;
 }
 
-// Levels of AMD are those of MI355X in maxtext-slurm's method (900 W at work, 300 W in a collective
-// that hangs, 260 W idle, 18 runnable threads); those of NVIDIA are of the order of an H100's. What
-// neither says is made up.
+// AMD levels are those of MI355X in maxtext-slurm's method (900 W at work, 300 W in a collective
+// that hangs, 260 W idle, 18 runnable threads); NVIDIA levels have the order of an H100's. All
+// other values are synthetic.
 const std::vector<SignalRow>& SignalRows() {
   static const auto* const rows = new std::vector<SignalRow>{
       {.signal = Signal::kUtilization,

@@ -7,7 +7,7 @@
 
 namespace galen::scenarios {
 
-// What a node does, as its job does.
+// The activity of a node, which follows its job.
 enum class Activity { kIdle, kStarting, kTraining, kCheckpoint, kHung };
 
 struct Levels {
@@ -20,7 +20,7 @@ struct Levels {
   double At(Activity activity) const;
 };
 
-// How an exporter calls a signal. `scale` turns it into what the exporter writes.
+// The name of a signal in an exporter. `scale` converts it to the exporter's unit.
 struct Exported {
   const char* metric = nullptr;  // null: it does not have it
   const char* target = "";       // which exporter of the node
@@ -39,7 +39,7 @@ struct SignalRow {
   double spread = 0;  // between devices, as a share
   double noise = 0;   // of a sample, as a share
   double jitter = 0;  // of a sample, in its unit
-  double waits = 0;   // how much of it goes when GPUs wait for others, as a share of their waiting
+  double waits = 0;   // the share of it that is lost while GPUs wait for others
   double grain = 0;   // it is a multiple of that; 0: any
   double most = 1e300;
   Levels amd = {};

@@ -1,4 +1,4 @@
-// What befalls the jobs of the case studies, and of their siblings.
+// The faults of the jobs in the case studies and in the studies related to them.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -97,7 +97,7 @@ std::string Glog(char level, absl::Time at) {
                       absl::FormatTime("%m%d %H:%M:%E6S", at, absl::UTCTimeZone()));
 }
 
-// Rank 0 and `tasks` tell of the end that the coordinator made.
+// Rank 0 and `tasks` report that the coordinator ended the job.
 void Accuse(Plan& plan, const std::vector<int>& tasks, absl::Time at,
             const std::vector<int>& silent) {
   std::vector<int> tellers = {0};
@@ -271,7 +271,7 @@ void RestoreLeak(Plan& plan, Random rng) {
     plan.effects.push_back(
         {Signal::kContextSwitches, node, -1, restored.train, restored.end, Effect::kScale, 1.2});
   }
-  // A host of either job is busy at times with something of its own.
+  // A host of either job is busy at times with unrelated work.
   for (const JobPlan* job : {&fresh, &restored}) {
     const int node =
         job->nodes[static_cast<std::size_t>(rng.Int(1, static_cast<int>(job->nodes.size()) - 1))];

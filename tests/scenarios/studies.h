@@ -8,7 +8,7 @@
 
 namespace galen::scenarios {
 
-// What looks odd and is harmless. Each takes a node of its own, which is cleared.
+// Anomalies that are harmless. Each takes a node of its own, which is cleared.
 struct Decoys {
   bool hot_node = false;                          // higher temperatures, steady
   bool warm_gpu = false;                          // of one GPU

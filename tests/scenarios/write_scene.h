@@ -11,8 +11,8 @@ namespace galen::scenarios {
 // As OpenMetrics text: all series of a metric together.
 absl::Status WriteOpenMetrics(const Scene& scene, const std::string& path);
 
-// A bundle (galen.bundle/v1) in the directory, which is made: incident.yaml, logs/, telemetry/, and
-// the nodes, of which nothing was captured.
+// Creates the directory with a bundle (galen.bundle/v1): incident.yaml, logs/, telemetry/, and the
+// nodes, without captured data.
 absl::Status WriteBundle(const Scene& scene, const std::string& directory);
 
 // Prometheus' blocks, by promtool. NOT_FOUND: promtool is not installed (Debian's package

@@ -6,7 +6,7 @@
 
 namespace galen::testing {
 
-// A clock that stands still until it is told to go on. Thread-safe.
+// A clock that only moves when the test advances it. Thread-safe.
 class FakeClock final : public Clock {
  public:
   explicit FakeClock(absl::Time start = absl::FromUnixSeconds(1'700'000'000)) : now_(start) {}

@@ -13,7 +13,7 @@ namespace galen::testing {
 // lease (fcntl(2), F_SETLEASE) is released, at most for /proc/sys/fs/lease-break-time.
 class LeasedFile {
  public:
-  // Nobody may have it open.
+  // The file must not be open anywhere.
   explicit LeasedFile(const std::string& path)
       // The kernel asks for the lease by SIGIO.
       : before_(signal(SIGIO, SIG_IGN)), fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {

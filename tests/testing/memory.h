@@ -3,8 +3,8 @@
 
 namespace galen::testing {
 
-// Whether what this process holds is what the code asked for: sanitizers keep shadows and what was
-// freed, so that a limit on it proves nothing under them.
+// Whether the memory of this process is what the code allocated: sanitizers keep shadows and freed
+// memory, so that a limit proves nothing under them.
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define GALEN_SANITIZED

@@ -16,14 +16,14 @@ struct Corpus {
   std::vector<std::string> remarks;  // what a reader should know, one sentence each
 };
 
-// Reads directories, one corpus each. In each, answers.jsonl says which cases there are;
-// bundles/ID.tar.gz, ID/report.md with ID/files/, or a record of incidents.jsonl says what is known
-// of them. Each case needs one of the three.
+// Reads directories, one corpus each. In each, answers.jsonl lists the cases; bundles/ID.tar.gz,
+// ID/report.md with ID/files/, or a record of incidents.jsonl has the data of each. Each case needs
+// one of the three.
 //
-// NOT_FOUND no such directory or no answers.jsonl in it, or nothing is known of a case;
-// INVALID_ARGUMENT "file:line: what; remedy": no JSON object, a field of another type, an id that
-// is missing, stands twice or may not name a file; RESOURCE_EXHAUSTED more than 100,000 cases, or a
-// file above 1 GiB, or a line above 16 MiB.
+// NOT_FOUND no such directory or no answers.jsonl in it, or a case has no data; INVALID_ARGUMENT
+// "file:line: what; remedy": not a JSON object, a field of another type, an id that is missing,
+// duplicate or invalid as a file name; RESOURCE_EXHAUSTED more than 100,000 cases, or a file above
+// 1 GiB, or a line above 16 MiB.
 absl::StatusOr<Corpus> ReadCorpora(const std::vector<std::string>& directories);
 
 }  // namespace galen::eval

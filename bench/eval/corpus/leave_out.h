@@ -10,13 +10,14 @@
 
 namespace galen::eval {
 
-// Two texts are the same incident told twice from this share of common three-word runs on, measured
-// against the shorter text. Of the 5,151 pairs of different incidents in the development set none
-// reaches 0.35 (those that come near share a polite last sentence).
+// Two texts describe the same incident if they share at least this fraction of three-word runs,
+// measured against the shorter text. None of the 5,151 pairs of different incidents in the
+// development set reaches 0.35 (the closest ones share a polite last sentence).
 inline constexpr double kSameText = 0.5;
 
-// How much of the shorter text stands in the other one, 0 to 1, by runs of three words without
-// regard to case and punctuation. 0 when one of them is shorter than eight words. Pure.
+// The fraction, 0 to 1, of the shorter text that is also in the other one, measured in runs of
+// three words without regard to case and punctuation. 0 if one of them is shorter than eight words.
+// Pure.
 double Overlap(absl::string_view a, absl::string_view b);
 
 // The page that a source means, whichever way it is written: no scheme, no "www.", no fragment, no
@@ -30,10 +31,10 @@ struct LeftOut {
   std::string reason;
 };
 
-// Takes out of `incidents` what would tell the answer of `a_case`: the incident itself (same id),
-// others of the same source, and near-duplicates of its text. `ticket` is the description as the
-// system under test gets it, which may be worded in another way than the case's record. With
-// `hide_labels`, also every incident of those labels. Pure.
+// Removes from `incidents` those that would reveal the answer of `a_case`: the incident itself
+// (same id), others of the same source, and near-duplicates of its text. `ticket` is the
+// description as the system under test gets it, whose wording may differ from the case's record.
+// With `hide_labels`, also every incident of those labels. Pure.
 std::vector<LeftOut> LeaveOut(
     const v1::Case& a_case, absl::string_view ticket, const std::vector<std::string>& hide_labels,
     google::protobuf::RepeatedPtrField<knowledge::v1::PastIncident>& incidents);

@@ -5,10 +5,10 @@
 
 namespace galen::eval {
 
-// Adds to `attribution` whether the primary cause is placed where the answer says. What stands
-// among the answer's `hosts` is a host, the rest of `faulty` are devices: a PCI address or the name
-// of a network device. Hosts are right when they are exactly those; devices when each is named on a
-// faulty host. An answer without hosts or devices is not counted there. Pure.
+// Adds to `attribution` whether the primary cause is located where the answer says. Entries of the
+// answer's `faulty` that are also in its `hosts` are hosts; the others are devices: a PCI address
+// or the name of a network device. Hosts are right if exactly these are named; devices if each is
+// named on a faulty host. An answer without hosts or devices does not count there. Pure.
 void CountAttribution(const v1::Case& a_case, const v1::NamedCause& cause,
                       v1::Attribution& attribution);
 

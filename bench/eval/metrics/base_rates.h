@@ -9,7 +9,7 @@
 
 namespace galen::eval {
 
-// How often each observation is seen in incidents with another cause, or without one, of cases
+// The frequency of each observation in incidents with another cause or without one, over the cases
 // whose results have `observed`. All functions are pure.
 class BaseRates {
  public:
@@ -17,13 +17,13 @@ class BaseRates {
   BaseRates(const knowledge::Knowledge& knowledge, const std::vector<v1::Case>& cases,
             const std::vector<v1::CaseResult>& results);
 
-  // Of all cases, by name.
+  // The rates over all cases, by name.
   std::vector<knowledge::v1::BaseRate> All() const;
-  // Of the cases of another source than that one, by name.
+  // The rates over the cases from other sources than that case's, by name.
   std::vector<knowledge::v1::BaseRate> Without(const v1::Case& a_case) const;
 
  private:
-  // What one case adds.
+  // The contribution of one case.
   struct Share {
     std::string id;
     std::string source;  // its page; "" when none is named

@@ -15,8 +15,8 @@ struct Belief {
 };
 
 // Expected calibration error: the mean over bins of equal width of |confidence - share right|,
-// weighted by their verdicts (Guo et al., On Calibration of Modern Neural Networks, 2017). A
-// belief of exactly 1 is of the last bin. Pure.
+// weighted by their verdicts (Guo et al., On Calibration of Modern Neural Networks, 2017). A belief
+// of exactly 1 belongs to the last bin. Pure.
 v1::Calibration Calibrate(absl::Span<const Belief> beliefs);
 
 }  // namespace galen::eval

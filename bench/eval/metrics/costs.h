@@ -7,9 +7,9 @@
 
 namespace galen::eval {
 
-// What the checks of one case cost on a simulated clock: each that ran, on each node, takes the
-// time that the catalogue declares; the nodes work at the same time, a node does one check after
-// the other. A check that was SKIPPED found nothing to do and takes none.
+// The cost of one case's checks on a simulated clock. Each check that ran takes the time that the
+// catalogue declares, on each node; nodes work in parallel, and a node runs one check after the
+// other. A SKIPPED check had nothing to do and takes no time.
 struct CheckCosts {
   int checks = 0;  // distinct ones that ran
   int runs = 0;    // times nodes

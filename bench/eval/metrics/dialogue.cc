@@ -39,7 +39,8 @@ v1::DialogueScores ScoreDialogue(const std::vector<v1::Case>& cases,
       scores.set_answered(scores.answered() + round.answered());
     }
     for (int number = 0; number < kRounds; ++number) {
-      // Whoever has the cause asks no more: it stands in the rounds to come.
+      // A confirmed diagnosis asks no more questions: its last round also counts for the later
+      // ones.
       const v1::DialogueRound& stands = rounds[std::min(number + 1, rounds.size() - 1)];
       if (!IsConfirmed(stands)) continue;
       if (IsRight(cases[i], stands)) {

@@ -66,7 +66,7 @@ std::vector<v1::Naming> ScoreNaming(const std::vector<v1::Case>& cases,
         });
     const bool presumed = result.primary().presumed();
     const bool confirmed = result.has_primary() && !presumed;
-    // Of a case without a cause a presumption may be accepted.
+    // A case without a cause may still accept a presumed one.
     const bool right =
         result.has_primary() && !a_case.outside() && IsRight(a_case, result.primary().label());
     const bool convicted = confirmed && !scores[i].wrong.empty();

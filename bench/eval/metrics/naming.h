@@ -8,9 +8,9 @@
 
 namespace galen::eval {
 
-// Of each corpus: is the first cause that a report names right, or one of the first three? The
-// order is the confirmed causes, else the presumed one, else the suspects; a cause that came with
-// the true one (`labels_secondary`) does not count. Whatever was presumed of a case without a cause
+// For each corpus: whether the first cause that a report names is right, or one of the first three.
+// The order is the confirmed causes, else the presumed one, else the suspects; a cause that came
+// with the true one (`labels_secondary`) does not count. A presumed cause in a case without a cause
 // is wrong, unless the answer accepts it. `results` and `scores` are those of `cases`, in the same
 // order. Pure.
 std::vector<v1::Naming> ScoreNaming(const std::vector<v1::Case>& cases,

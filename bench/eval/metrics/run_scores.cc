@@ -140,7 +140,7 @@ void CountVerdict(const v1::Case& a_case, const v1::CaseResult& result, const Ca
   run.set_abstained(run.abstained() + (score.verdict == Verdict::kAbstained));
   run.set_failed(run.failed() + (score.verdict == Verdict::kFailed));
   run.set_history_left_out(run.history_left_out() + result.left_out_size());
-  // What is presumed convicts nobody.
+  // A presumed cause is not a conviction.
   if (!score.wrong.empty() && !result.primary().presumed()) {
     run.set_convicted_wrongly(run.convicted_wrongly() + 1);
     run.set_convicted_without_cause(run.convicted_without_cause() + !HasCause(a_case));

@@ -9,12 +9,12 @@
 
 namespace galen::eval {
 
-// Cases that are drawn anew for the intervals of F1.
+// Bootstrap samples for the intervals of F1.
 inline constexpr int kDraws = 1000;
 
 // All numbers of one strategy in one mode: `results` are those of `cases`, in the same order, and
-// `scores` what ScoreCase says of each. docs/eval.md says what each number means. Pure: the same
-// arguments give the same numbers.
+// `scores` are those of ScoreCase. docs/eval.md explains each number. Pure: the same arguments give
+// the same numbers.
 v1::Scores ScoreRun(const std::vector<v1::Case>& cases, const std::vector<v1::CaseResult>& results,
                     const std::vector<CaseScore>& scores, std::int64_t seed);
 

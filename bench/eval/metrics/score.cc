@@ -58,7 +58,8 @@ CaseScore ScoreCase(const v1::Case& a_case, const v1::CaseResult& result) {
   for (std::string& label : rest) {
     const bool primary = result.has_primary() && label == result.primary().label();
     if (HasCause(a_case) && Has(a_case.labels_acceptable(), label)) {
-      // It stands for the first true cause that nothing has named; beside it, it is another name.
+      // It counts as the first true cause that has not been named yet; otherwise it is an
+      // additional name.
       if (!open.empty()) {
         score.hits.push_back(open.front());
         open.erase(open.begin());

@@ -32,7 +32,7 @@ enum class Verdict {
 // "right", "wrong", "abstained", "failed".
 absl::string_view VerdictName(Verdict verdict);
 
-// How one case came out.
+// The outcome of one case.
 struct CaseScore {
   Verdict verdict = Verdict::kWrong;
   // Labels that were named rightly (as the answer spells them), wrongly, and not at all.
@@ -41,15 +41,15 @@ struct CaseScore {
   std::vector<std::string> missed;
 };
 
-// Scores the causes that a report names against the answer: the primary one and those beside it.
-// A label of `labels_acceptable` stands for a true one. One of `labels_secondary` is wrong as the
-// primary cause; beside a right one it counts neither way. A case without a cause, or with one
-// outside the taxonomy, is right exactly when nothing is named. Of a case that failed every cause
-// is missed. Pure.
+// Compares the causes that a report names, the primary one and the others, with the answer. A label
+// of `labels_acceptable` counts as a true one. One of `labels_secondary` is wrong as the primary
+// cause; beside a right one it counts neither way. A case without a cause, or with one outside the
+// taxonomy, is right exactly when nothing is named. In a case that failed, every cause is missed.
+// Pure.
 CaseScore ScoreCase(const v1::Case& a_case, const v1::CaseResult& result);
 
-// The same for the primary cause alone: what stands beside it counts neither way, so that a case
-// with several causes is right with one of them. Pure.
+// The same for the primary cause alone: other named causes count neither way, so that a case with
+// several causes is right with one of them. Pure.
 CaseScore ScorePrimary(const v1::Case& a_case, const v1::CaseResult& result);
 
 // True when a leaf of the taxonomy names the cause.
@@ -71,9 +71,9 @@ F1Scores ScoreLeaves(absl::Span<const CaseScore* const> scores);
 // The same as it is reported.
 v1::LeafScores ToLeafScores(absl::Span<const CaseScore* const> scores);
 
-// The interval that holds the middle 95 % of micro and of macro F1 when the cases are drawn anew
-// with replacement `draws` times (the bootstrap's percentile interval). The same seed gives the
-// same interval. Zeros without cases. Pure.
+// The interval with the middle 95 % of micro and of macro F1 over `draws` bootstrap samples of the
+// cases (drawn with replacement; the percentile interval). The same seed gives the same interval.
+// Zeros without cases. Pure.
 struct Interval {
   double low = 0;
   double high = 0;

@@ -9,9 +9,9 @@
 
 namespace galen::eval {
 
-// What went wrong with a case that is not right, for the person who tunes the knowledge: what was
-// expected and what came, and for each of these labels what its verdict says for and against it,
-// and which checks gave no answer. Several lines, each with a newline. Pure.
+// Explains a wrong case to the person who tunes the knowledge: the expected and the actual labels,
+// the evidence for and against each of them in its verdict, and the checks that gave no answer.
+// Several lines, each with a newline. Pure.
 std::string TellFailure(const v1::Case& a_case, const v1::CaseResult& result,
                         const CaseScore& score, const cli::Terminal& terminal);
 

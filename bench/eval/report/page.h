@@ -7,8 +7,8 @@
 
 namespace galen::eval {
 
-// The numbers of a run as one HTML page with its plots, without scripts and without anything to
-// load. What stands in the corpus is escaped. Pure.
+// The numbers of a run as one HTML page with its plots, without scripts and external resources.
+// Texts from the corpus are escaped. Pure.
 std::string Page(const v1::Report& report);
 
 }  // namespace galen::eval

@@ -12,7 +12,7 @@ namespace galen::eval {
 struct Series {
   std::string name;
   std::vector<double> values;
-  // Whiskers, one a value; empty: none.
+  // One whisker for each value; may be empty.
   std::vector<double> low;
   std::vector<double> high;
 };
@@ -29,8 +29,8 @@ struct BarChart {
 // As an SVG element without scripts or references, its colours from the page's style. Pure.
 std::string BarsSvg(const BarChart& chart);
 
-// The reliability diagram: a point a bin, as large as it has verdicts, beside the diagonal on which
-// confidence and truth are one. Pure.
+// The reliability diagram: a point for each bin, sized by its verdicts, and the diagonal on which
+// confidence equals accuracy. Pure.
 std::string ReliabilitySvg(const std::string& title, const v1::Calibration& calibration);
 
 }  // namespace galen::eval

@@ -8,7 +8,7 @@
 
 namespace galen::eval {
 
-// How far a run is.
+// The progress of a run.
 struct RunProgress {
   std::string name;
   std::size_t done = 0;

@@ -38,8 +38,8 @@ const v1::Scores* FindRun(const v1::Report& report, absl::string_view strategy,
   return nullptr;
 }
 
-// What is left of the error of the best search that is not tiered's own kind: 0.5 means that tiered
-// makes half as many mistakes. "" unless tiered and one of them ran.
+// The error of `tiered` as a share of the error of the best other search: 0.5 means that tiered
+// makes half as many mistakes. "" unless tiered and another search ran.
 std::string ErrorLeft(const v1::Report& report) {
   const v1::Scores* tiered = FindRun(report, "tiered", "plain");
   const v1::Scores* best = nullptr;

@@ -8,19 +8,19 @@
 
 namespace galen::eval {
 
-// The numbers of a run as tables. The ones that compare strategies have a row for each strategy and
-// mode; the ones of a single run are of that run. All are pure.
+// The numbers of a run as tables. Tables that compare strategies have a row for each strategy and
+// mode; the others are about a single run. All are pure.
 
 // Micro and macro F1 with their intervals, precision, recall, misleading and plain cases.
 Table AccuracyTable(const v1::Report& report);
-// What came of the cases: right, wrong, abstained, convicted wrongly; calibration and entailment.
+// Outcomes of the cases: right, wrong, abstained, convicted wrongly; calibration and entailment.
 Table TrustTable(const v1::Report& report);
 // Checks, seconds and questions; seconds also as a share of `exhaustive` where that ran too.
 Table CostTable(const v1::Report& report);
 // Accuracy with the history of a case's labels and without it; no rows unless both modes ran.
 Table UnseenTable(const v1::Report& report);
 
-// What the first causes named are worth, a row for each corpus.
+// The accuracy of the first causes named, a row for each corpus.
 Table NamingTable(const v1::Scores& run);
 Table CategoryTable(const v1::Scores& run);
 Table PipelineTable(const v1::Scores& run);

@@ -24,10 +24,10 @@
 namespace galen::eval {
 namespace {
 
-// Of one mesh; several run side by side.
+// Threads of one mesh; several meshes run side by side.
 constexpr int kThreads = 4;
 
-// Size and time of the last change: enough to see that a file is another one.
+// Size and time of the last change, enough to detect that a file was replaced.
 std::string Stamp(const std::string& path) {
   std::error_code error;
   const auto size = std::filesystem::is_directory(path, error)
@@ -68,7 +68,7 @@ galen::v1::Incident IncidentOf(const v1::Case& a_case) {
 
 bool IsAnswered(Mode mode) { return mode == Mode::kAnswered || mode == Mode::kAnsweredAtRandom; }
 
-// So many rounds of questions, of so many each.
+// Rounds of questions, and questions in each.
 constexpr int kRounds = 2;
 constexpr int kQuestions = 3;
 
@@ -149,7 +149,7 @@ std::string CaseRunner::KeyOf(const v1::Case& a_case) const {
   for (const knowledge::v1::BaseRate& rate : a_case.base_rates()) {
     absl::StrAppend(&rates, rate.of(), " ", rate.seen(), "/", rate.asked(), "\n");
   }
-  // The answer too: it decides what the case does not see.
+  // Includes the answer, which decides what is hidden from the case.
   return absl::StrCat("knowledge=", knowledge_->digest(), " program=", Stamp("/proc/self/exe"),
                       " bundle=", Stamp(a_case.bundle()), texts,
                       rates.empty() ? "" : absl::StrCat(" rates=", knowledge::Sha256(rates)),
@@ -163,8 +163,8 @@ std::string CaseRunner::KeyOf(const v1::Case& a_case) const {
 absl::StatusOr<v1::CaseResult> CaseRunner::TryRun(const v1::Case& a_case,
                                                   const std::string& strategy, Mode mode) const {
   galen::v1::Incident incident;
-  std::shared_ptr<const host::Bundle> bundle;  // keeps an archive unpacked meanwhile
-  cli::Gathered gathered;                      // keeps what was pasted meanwhile
+  std::shared_ptr<const host::Bundle> bundle;  // keeps an archive unpacked during the diagnosis
+  cli::Gathered gathered;                      // keeps pasted texts during the diagnosis
   std::unique_ptr<const SimulatedCustomer> customer;
   if (!a_case.texts().empty()) {
     cli::DiagnoseArguments pasted;
@@ -172,7 +172,7 @@ absl::StatusOr<v1::CaseResult> CaseRunner::TryRun(const v1::Case& a_case,
     std::istringstream nothing;
     GALEN_ASSIGN_OR_RETURN(const std::vector<intake::Text> texts,
                            cli::GatherTexts(pasted, nothing));
-    // The machine that this runs on has nothing to say of any case.
+    // The machine that runs the evaluation is not part of any case.
     GALEN_ASSIGN_OR_RETURN(gathered,
                            cli::GatherIncident(pasted, texts, nullptr, *kinds_, /*own_name=*/""));
     incident = gathered.incident;
@@ -210,7 +210,7 @@ absl::StatusOr<v1::CaseResult> CaseRunner::TryRun(const v1::Case& a_case,
     // A signal names the labels that it speaks for, and these are fewer now.
     GALEN_ASSIGN_OR_RETURN(options.scanner, cli::CompileScanner(*options.loaded));
   }
-  // The machine that this runs on has nothing to say of any case.
+  // The machine that runs the evaluation is not part of any case.
   DeclaredNodes declared(a_case, options.loaded);
   options.live_nodes = declared.ByName();
   std::optional<host::TemporaryDirectory> answers;

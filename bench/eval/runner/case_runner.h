@@ -18,22 +18,22 @@
 
 namespace galen::eval {
 
-// Diagnoses cases, each in a mesh of its own whose history holds nothing that would tell the
-// answer. Thread-safe.
+// Diagnoses cases, each in a mesh of its own whose history does not reveal the answer. Thread-safe.
 class CaseRunner {
  public:
-  // Loads the knowledge of these directories; of none: the one that came with the program. The
-  // errors are those of knowledge::Load. What `model` points to must outlive the runner.
+  // Loads the knowledge of these directories; without directories, the knowledge that came with the
+  // program. The errors are those of knowledge::Load. The objects that `model` points to must
+  // outlive the runner.
   static absl::StatusOr<std::unique_ptr<const CaseRunner>> Create(
       const std::vector<std::string>& knowledge_directories,
       std::optional<reasoner::llm::Model> model = std::nullopt);
 
-  // What came out. A case that cannot be diagnosed says why in `error` and is no failure of the
-  // runner. The answer of `a_case` is used to take away what would tell it, and for nothing else.
+  // The result of the case. If a case cannot be diagnosed, `error` says why; this is not a failure
+  // of the runner. The answer of `a_case` only serves to remove texts that would reveal it.
   v1::CaseResult Run(const v1::Case& a_case, const std::string& strategy, Mode mode) const;
 
-  // What a result of that case depends on: the knowledge, the program, the case and its bundle. A
-  // result with another key is stale.
+  // Covers everything that a result of the case depends on: the knowledge, the program, the case
+  // and its bundle. A result with another key is stale.
   std::string KeyOf(const v1::Case& a_case) const;
 
   const knowledge::Knowledge& knowledge() const { return *knowledge_; }

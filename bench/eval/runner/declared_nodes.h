@@ -12,14 +12,14 @@
 
 namespace galen::eval {
 
-// Answers for the nodes of a case that declares what their checks saw. A check of which it declares
-// nothing is SKIPPED, as one that was not captured. Findings are judged by the limits of the
-// catalogue, as those of a real node are. Thread-safe.
+// Answers for the nodes of a case that declares what their checks saw. A check without a
+// declaration is SKIPPED, like one that was not captured. Findings are judged by the limits of the
+// catalogue, like those of a real node. Thread-safe.
 class DeclaredNodes final : public clients::NodeClient {
  public:
   DeclaredNodes(const v1::Case& a_case, std::shared_ptr<const knowledge::Knowledge> knowledge);
 
-  // Who answers for which node; empty for a case that declares none.
+  // The client of each node, by node name; empty for a case that declares no nodes.
   std::map<std::string, clients::NodeClient*> ByName();
 
   clients::Cancel RunChecks(const node::v1::RunChecksRequest& request, absl::Time deadline,

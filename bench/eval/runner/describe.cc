@@ -14,8 +14,8 @@ using galen::v1::Diagnosis;
 using galen::v1::DiagnosisEvent;
 using galen::v1::Hypothesis;
 
-// PCI addresses of devices that any finding tells, by node and device: a verdict may name a GPU by
-// its number and the answer by its address.
+// The PCI addresses of devices in any finding, by node and device: a verdict may name a GPU by its
+// number and the answer by its address.
 std::map<std::string, std::set<std::string>> Addresses(const Diagnosis& diagnosis) {
   std::map<std::string, std::set<std::string>> addresses;
   for (const galen::v1::CheckResult& result : diagnosis.check_results()) {
@@ -95,7 +95,7 @@ void CountReasonerUse(const DiagnosisEvent& event, v1::ReasonerUse& use) {
       break;
     case DiagnosisEvent::kHypothesesProposed:
       switch (event.hypotheses_proposed().origin()) {
-        case Hypothesis::TAXONOMY:  // every root cause there is: nobody is asked
+        case Hypothesis::TAXONOMY:  // every root cause: nobody is asked
           break;
         case Hypothesis::DIRECT:
           ++calls["ProposeAtOnce"];

@@ -8,11 +8,11 @@
 
 namespace galen::eval {
 
-// Adds the questions that led to `event` to `use`: what a search has cost follows from its log. One
-// verdict is one question. What models took is added as the event tells it. Pure.
+// Adds the questions that led to `event` to `use`, so that the cost of a search follows from its
+// log. One verdict is one question. The usage of models is added as the event reports it. Pure.
 void CountReasonerUse(const galen::v1::DiagnosisEvent& event, v1::ReasonerUse& use);
 
-// What is kept of a finished diagnosis: all but case, strategy, key and times. Pure.
+// The stored part of a finished diagnosis: everything but case, strategy, key and times. Pure.
 v1::CaseResult Describe(const galen::v1::Diagnosis& diagnosis,
                         const knowledge::Knowledge& knowledge);
 

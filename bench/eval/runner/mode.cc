@@ -21,8 +21,8 @@ void RemoveTexts(const std::set<std::string>& texts,
              from.end());
 }
 
-// Switches off what the confirm rules of `labels` rest on, and takes their messages from them that
-// tell more than a little. Context confirms nothing and stays.
+// Disables the checks that the confirm rules of `labels` depend on, and removes their messages that
+// are more than weak evidence. Context confirms nothing and stays.
 void WithholdChecks(const std::set<std::string>& labels, knowledge::v1::KnowledgeBase& base) {
   std::set<std::string> withheld;
   for (const knowledge::v1::Label& label : base.labels()) {
@@ -62,7 +62,7 @@ void RemoveLabels(std::set<std::string> labels, knowledge::v1::KnowledgeBase& ba
     RemoveTexts(labels, *label.mutable_secondary_effects());
     RemoveTexts(labels, *label.mutable_confused_with());
   }
-  // A fault that nobody knows leaves messages that nobody knows.
+  // An unknown fault leaves unknown messages.
   auto& signals = *base.mutable_signals();
   signals.erase(std::remove_if(signals.begin(), signals.end(),
                                [&](const auto& signal) {

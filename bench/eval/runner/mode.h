@@ -7,16 +7,17 @@
 
 namespace galen::eval {
 
-// What a case may know of its cause, beside what leave-one-out takes away in every mode.
+// Restricts the knowledge of a case about its own cause, beyond leave-one-out, which applies in
+// every mode.
 enum class Mode {
   kPlain,
   // The history holds no incident of the case's own labels: the cause is met for the first time.
   kUnseen,
-  // The checks that the confirm rules of the true labels rest on do not answer, and nobody knows
-  // their own messages: what would decide was not captured, and nothing should be confirmed in its
-  // place.
+  // The checks that the confirm rules of the true labels depend on do not answer, and their own
+  // messages are unknown: the decisive evidence was not captured, and nothing else should be
+  // confirmed.
   kWithheld,
-  // The true labels are not in the knowledge at all: whatever is confirmed is wrong.
+  // The true labels are not in the knowledge at all: every confirmed cause is wrong.
   kOutside,
   // The bundle lacks the decisive evidence. A simulated customer gives it in answers to the
   // questions of the diagnosis (simulated_customer.h), for two rounds.
@@ -30,8 +31,8 @@ enum class Mode {
 // "plain", "unseen", "withheld", "outside", "answered", "answered at random", "measured".
 absl::string_view ModeName(Mode mode);
 
-// What a case of that mode knows: takes labels out of `base`, or switches checks off. The history
-// is LeaveOut()'s. Pure.
+// Restricts the knowledge of a case to its mode: removes labels from `base`, or switches checks
+// off. LeaveOut() restricts the history. Pure.
 void Restrict(Mode mode, const v1::Case& a_case, knowledge::v1::KnowledgeBase& base);
 
 // The case as it is judged in that mode. Pure.

@@ -9,8 +9,8 @@
 
 namespace galen::eval {
 
-// All that the rules and messages of the knowledge ask for and that the evidence of a diagnosis
-// tells, each name once: seen when it was on one node at least. Pure.
+// Everything in the evidence of a diagnosis that the rules and messages of the knowledge refer to,
+// each name once: seen if it was on at least one node. Pure.
 std::vector<v1::Observed> Observe(const galen::v1::Diagnosis& diagnosis,
                                   const knowledge::Knowledge& knowledge);
 

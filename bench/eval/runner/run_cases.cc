@@ -12,7 +12,7 @@
 namespace galen::eval {
 namespace {
 
-// What the workers share.
+// State that the workers share.
 struct Progress {
   Mutex mu;
   std::size_t next ABSL_GUARDED_BY(mu) = 0;

@@ -19,10 +19,10 @@ struct CaseFunctions {
   std::function<std::string(const v1::Case& a_case)> key_of;
 };
 
-// Runs the cases, `jobs` (1 and up) at a time, and gives their results in the order of the cases.
-// With a store, what is in it is not run again, and what comes out without an error is kept.
-// `on_done` is told of each, one at a time, with its place among the cases and whether it came from
-// the store. The error is the store's; cases that run by then still end.
+// Runs the cases, at most `jobs` (1 and up) at a time, and returns their results in the order of
+// the cases. With a store, stored results are reused, and results without an error are stored.
+// `on_done` is called for each case, one at a time, with its place among the cases and whether its
+// result came from the store. The error is the store's; cases that run by then still end.
 absl::StatusOr<std::vector<v1::CaseResult>> RunCases(
     const std::vector<v1::Case>& cases, const std::string& strategy, Mode mode, int jobs,
     const RunStore* store, const CaseFunctions& functions,

@@ -17,12 +17,12 @@ class RunStore {
   // Makes the directory. PERMISSION_DENIED when that cannot be done.
   static absl::StatusOr<RunStore> Open(const std::string& directory);
 
-  // The result of that case, when there is one with this key. A file that is damaged, or of another
-  // key, is as good as none.
+  // The result of that case, when there is one with this key. A file that is corrupt or has another
+  // key is ignored.
   std::optional<v1::CaseResult> Load(const std::string& strategy, absl::string_view mode,
                                      const std::string& id, const std::string& key) const;
 
-  // Keeps a result, replacing what is there in one step. PERMISSION_DENIED when it cannot be
+  // Stores a result, replacing an existing one atomically. PERMISSION_DENIED when it cannot be
   // written.
   absl::Status Save(const v1::CaseResult& result) const;
 

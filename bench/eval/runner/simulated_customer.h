@@ -16,13 +16,13 @@
 
 namespace galen::eval {
 
-// Somebody who reports an incident without the part that decides it, and gives what is asked for:
-// runs the commands that a question names on the machine that it names, and pastes what they print,
-// as people paste it. The answers come from the whole bundle of the case.
+// A customer who reports an incident without its decisive part, and then answers questions: runs
+// the commands that a question names on the machine that it names, and pastes their output as
+// people do. The answers come from the whole bundle of the case.
 class SimulatedCustomer {
  public:
-  // Copies the bundle without what the confirm rules of the true labels read: the outputs and files
-  // of their checks, and where these read logs, the logs of the job. The errors of the file system.
+  // Copies the bundle without the inputs of the true labels' confirm rules: the outputs and files
+  // of their checks, and the logs of the job if these read logs. The errors of the file system.
   static absl::StatusOr<std::unique_ptr<SimulatedCustomer>> Withhold(
       const v1::Case& a_case, const host::Bundle& bundle, const knowledge::Knowledge& knowledge);
 
@@ -30,7 +30,7 @@ class SimulatedCustomer {
   const galen::v1::Incident& incident() const { return incident_; }
 
   // The answer to these questions, without the name of the diagnosis. `answered`: how many of them
-  // it could answer. Always says something: what cannot be given is told so.
+  // it could answer. Never empty: it says which evidence is unavailable.
   galen::v1::SubmitFeedbackRequest Answer(
       const google::protobuf::RepeatedPtrField<galen::v1::Question>& questions,
       int& answered) const;
@@ -43,7 +43,7 @@ class SimulatedCustomer {
   };
 
   explicit SimulatedCustomer(std::string id) : id_(std::move(id)) {}
-  // Takes in one node, and removes from the copy what is read by one of `reads`.
+  // Includes one node, and removes from the copy everything that one of `reads` reads.
   absl::Status TakeNode(const std::string& node, const std::string& directory,
                         const std::set<std::string>& reads);
   absl::Status TakeLogs(const host::Bundle& bundle, bool withhold);
@@ -57,8 +57,8 @@ class SimulatedCustomer {
   std::vector<galen::v1::LogSource> logs_;            // with their content, those of the job
 };
 
-// The same number of other questions, by chance, of those that could be asked: the baseline. What
-// was asked before is not asked again. `seed` and the case decide.
+// A random choice of the same number of other possible questions: the baseline. Questions that were
+// asked before are excluded. `seed` and the case determine the choice.
 google::protobuf::RepeatedPtrField<galen::v1::Question> RandomQuestions(
     const galen::v1::Diagnosis& diagnosis, const knowledge::Knowledge& knowledge, int count,
     const std::string& seed);

@@ -5,18 +5,19 @@
 
 namespace galen::eval {
 
-// Which parts of the method answer; bench/eval/suite/README.md says what each is in each metric.
+// The parts of the method that are enabled; bench/eval/suite/README.md explains each part for each
+// metric.
 struct Ablation {
   std::string name = "all";
   bool retrieval = true;  // past incidents, the catalogue of checks
   bool diagram = true;    // propositions are criticised and refined (Diagram of Thought)
-  bool selfplay = true;   // the answer is looked at once more by whoever gave it
+  bool selfplay = true;   // the answer is reviewed once by its author
 };
 
-// What came of one question.
+// The result of one question.
 struct Answer {
   bool right = false;
-  std::string given;  // for people: what was answered, and for a wrong one what was right
+  std::string given;  // for people: the answer, and for a wrong one also the right one
 };
 
 }  // namespace galen::eval

@@ -42,7 +42,8 @@ galen::v1::Incident IncidentFor(const std::string& text, const std::string& log)
   return incident;
 }
 
-// What the question must not see of the history: its own source, and near-duplicates.
+// The knowledge without the incidents that the question must not see: its own source, and
+// near-duplicates.
 std::shared_ptr<const knowledge::Knowledge> HistoryFor(
     const Question& question, const std::shared_ptr<const knowledge::Knowledge>& knowledge) {
   v1::Case a_case;

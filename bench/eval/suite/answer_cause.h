@@ -16,15 +16,15 @@
 namespace galen::eval {
 
 // Metric C: which of the offered labels is the cause, by the summary of the texts, the order of
-// search and similar past incidents. Where a model is given, and is asked at all, its first cause
-// counts. Thread-safe.
+// search and similar past incidents. If a model is given and asked, its first cause counts.
+// Thread-safe.
 class CauseAnswerer {
  public:
   // All must outlive it; `model` may be nothing.
   CauseAnswerer(std::shared_ptr<const knowledge::Knowledge> knowledge,
                 const log_scan::Scanner& scanner, std::optional<reasoner::llm::Model> model);
 
-  // INVALID_ARGUMENT: a choice is no leaf of the taxonomy.
+  // INVALID_ARGUMENT: a choice is not a leaf of the taxonomy.
   absl::StatusOr<Answer> Find(const Question& question, const Ablation& ablation) const;
 
  private:

@@ -26,7 +26,8 @@ namespace {
 
 constexpr absl::Duration kLongestCheck = absl::Seconds(20);
 
-// What the shown host's source printed. Where it has several, all of it: the description names one.
+// The output of the shown host's source. If it has several sources, all of them: the description
+// names one.
 std::optional<drafts::ShownOutput> ShownOf(const Question& question) {
   for (const QuestionHost& host : question.hosts) {
     if (!host.shown) continue;
@@ -39,7 +40,7 @@ std::optional<drafts::ShownOutput> ShownOf(const Question& question) {
   return std::nullopt;
 }
 
-// "healthy", "faulty" or "unknown": a check that read nothing, or no value, can tell nothing.
+// "healthy", "faulty" or "unknown": a check that read nothing, or no value, cannot decide.
 std::string StateOf(const galen::v1::CheckResult& result) {
   if (result.status() == galen::v1::CheckResult::FAIL) return "faulty";
   if (result.status() != galen::v1::CheckResult::PASS) return "unknown";
@@ -79,7 +80,7 @@ absl::StatusOr<galen::v1::CheckResult> RunCall(
   return result;
 }
 
-// What lint says against the draft; "" when nothing.
+// The problems that lint finds in the draft; "" if there are none.
 std::string Refusal(const knowledge::v1::Check& check) {
   knowledge::v1::KnowledgeBase alone;
   *alone.add_checks() = check;

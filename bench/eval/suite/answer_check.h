@@ -10,11 +10,11 @@
 
 namespace galen::eval {
 
-// Metric B: drafts a check of the description and what one host showed (suite/drafts), holds it
-// against lint, and runs it on every host, the hidden ones too, as a node executor would. Right
-// when every host comes out as it is: PASS, FAIL, or neither where nothing can be told. Where a
-// check of the catalogue is meant, it is right when that is called, with the parameters that were
-// said.
+// Metric B: drafts a check from the description and the output of one host (suite/drafts), lints
+// it, and runs it on every host, including the hidden ones, as a node executor would. It is right
+// if every host gets its status: PASS, FAIL, or neither if the status is unknown. If the
+// description means a check of the catalogue, a call of this check with the given parameters is
+// right.
 Answer AnswerCheck(const Question& question,
                    const std::shared_ptr<const knowledge::Knowledge>& knowledge,
                    const drafts::DescriptionWords& words, const Ablation& ablation);

@@ -7,8 +7,8 @@
 
 namespace galen::eval {
 
-// Metric A by suite/talk: right when exactly the targets, each with its port, and whether to go on
-// are what the answer says. Pure.
+// Metric A by suite/talk: right if exactly the targets, each with its port, and the decision to go
+// on match the answer. Pure.
 Answer AnswerTalk(const Question& question, const talk::TalkWords& words, const Ablation& ablation);
 
 }  // namespace galen::eval

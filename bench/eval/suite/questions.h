@@ -44,7 +44,7 @@ struct Question {
   std::string answer;
 };
 
-// What a question file may hold.
+// Limits of a question file.
 inline constexpr std::size_t kMostQuestionFileBytes = 4 << 20;
 inline constexpr std::size_t kMostQuestions = 2000;
 inline constexpr std::size_t kMostTextBytes = 64 << 10;
@@ -54,8 +54,8 @@ inline constexpr std::size_t kMostTextBytes = 64 << 10;
 absl::StatusOr<std::vector<Question>> ParseQuestions(absl::string_view text,
                                                      const std::string& file);
 
-// Those of every *.yaml of a directory, or of one file, by metric and id. INVALID_ARGUMENT as
-// above, also for an id that stands twice; NOT_FOUND there is none.
+// The questions of every *.yaml in a directory, or of one file, by metric and id. INVALID_ARGUMENT
+// as above, also for a duplicate id; NOT_FOUND: there are no questions.
 absl::StatusOr<std::vector<Question>> ReadQuestions(const std::string& path);
 
 // The folder of the source tree that holds the suite: its questions/ and its knowledge/. Pure.

@@ -29,7 +29,7 @@ struct SuiteResult {
   std::vector<SuiteRun> runs;
 };
 
-// What questions are understood by.
+// The word lists that interpret questions.
 struct SuiteWords {
   talk::TalkWords talk;
   drafts::DescriptionWords descriptions;

@@ -13,13 +13,13 @@ namespace galen::eval {
 // question by question. Pure.
 std::vector<Table> SuiteTables(const SuiteResult& result);
 
-// The same for programs: galen.suite-report/v1. Answers of test questions are told as right or
+// The same for programs: galen.suite-report/v1. Answers to test questions are reported as right or
 // wrong, never in words. Pure.
 std::string SuiteJson(const SuiteResult& result, const std::string& questions,
                       const std::string& knowledge_digest, const std::string& model);
 
-// What was answered to each dev question that is not right with all parts, a line each; those of
-// the test split are counted and not shown. Pure.
+// The answers to the dev questions that are not right with all parts, a line each; those of the
+// test split are counted and not shown. Pure.
 std::string DevFailures(const SuiteResult& result);
 
 }  // namespace galen::eval

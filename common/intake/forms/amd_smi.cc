@@ -90,7 +90,7 @@ absl::StatusOr<Converted> AmdSmiText(absl::string_view text, absl::string_view c
   const bool any = std::any_of(gpus.begin(), gpus.end(),
                                [](const nlohmann::json& gpu) { return gpu.size() > 1; });
   if (!any || subcommand.empty()) {
-    return Unreadable("amd_smi", "no line tells of a GPU what checks read");
+    return Unreadable("amd_smi", "no line has values of a GPU that checks read");
   }
   Converted converted;
   converted.text = nlohmann::json(std::move(gpus))

@@ -39,7 +39,7 @@ std::string OneColumn(absl::string_view text) {
   return absl::StrReplaceAll(absl::StripAsciiWhitespace(text), {{"|", "/"}, {"\n", " "}});
 }
 
-// A line of `ipmitool sel elist`; "Unspecified" stands for a time that is none.
+// A line of `ipmitool sel elist`; a time that cannot be read becomes "Unspecified".
 std::string SelLine(std::size_t number, const BmcEntry& entry) {
   absl::Time time;
   std::string error;
@@ -136,7 +136,7 @@ absl::StatusOr<Converted> BmcEvents(absl::string_view text, absl::string_view /*
   for (const BmcEntry& entry : entries) {
     if (!entry.event.empty()) converted.text += SelLine(++number, entry);
   }
-  if (converted.text.empty()) return Unreadable("bmc", "no record tells of an event");
+  if (converted.text.empty()) return Unreadable("bmc", "no record describes an event");
   converted.argv = {"ipmitool", "sel", "elist"};
   // A life-cycle log is asked for by severity or number, and Redfish gives it page by page.
   converted.partial = true;

@@ -103,7 +103,7 @@ absl::StatusOr<Converted> DeviceNodes(absl::string_view text, absl::string_view 
       absl::StrAppend(&converted.text, "d????????? ? ? ? ? ? ? ? ", name, "\n");
     }
   }
-  if (converted.text.empty() && !none) return Unreadable("ls_dev", "no line tells of a file");
+  if (converted.text.empty() && !none) return Unreadable("ls_dev", "no line describes a file");
   converted.text.insert(0, "total 0\n");
   // The checks judge the absence of NVIDIA's nodes only, and this glob asks for all of them.
   converted.partial = typed.filtered() || !(whole || typed.Has("/dev/nvidia*"));

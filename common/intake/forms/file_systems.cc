@@ -232,7 +232,7 @@ absl::StatusOr<Converted> MountList(absl::string_view text, absl::string_view co
     absl::StrAppend(&converted.text, OneWord(source), " ", OneWord(target), " ", type, " ", options,
                     "\n");
   }
-  if (converted.text.empty()) return Unreadable("mount", "no line tells of a mount");
+  if (converted.text.empty()) return Unreadable("mount", "no line describes a mount");
   converted.partial = !root || TypedCommand(command, "mount").filtered();
   return converted;
 }

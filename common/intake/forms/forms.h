@@ -27,10 +27,10 @@ struct Converted {
   std::map<std::string, std::string> files = {};
   // The samples of a table that was recorded over time.
   std::vector<Sample> samples = {};
-  // The command whose output `text` is, where the kind is a log that tells facts, too.
+  // The command whose output `text` is, if the kind is a log from which facts are also read.
   std::vector<std::string> argv = {};
-  // What the command that checks ask for has in place of <arg>: the name of a pod. "" where the
-  // text does not tell.
+  // The value of <arg> in the command that checks ask for: the name of a pod. "" when the text does
+  // not have it.
   std::string argument = {};
   // The text visibly holds less than the program prints: grep or head selected lines, the command
   // asked for one device, an end is cut off, or columns are missing. Missing lines and columns are
@@ -43,7 +43,7 @@ struct Converted {
 // only the first 8 MiB are read. A value that the text does not hold is missing in the output.
 //
 // `form`: a name of knowledge/intake (`form:`). `command`: the command as typed, "" unknown; its
-// arguments may tell columns, units or devices.
+// arguments may name columns, units or devices.
 //
 // NOT_FOUND if the form does not exist; INVALID_ARGUMENT if nothing of `text` could be read as it.
 absl::StatusOr<Converted> Convert(absl::string_view form, absl::string_view text,

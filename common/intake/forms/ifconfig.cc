@@ -189,7 +189,7 @@ absl::StatusOr<Converted> InterfaceConfig(absl::string_view text, absl::string_v
   IfconfigReader reader;
   for (const absl::string_view line : PastedLines(text)) reader.Line(line);
   const IfJson& list = reader.list();
-  if (list.empty()) return Unreadable("ifconfig", "no line tells of a network interface");
+  if (list.empty()) return Unreadable("ifconfig", "no line describes a network interface");
   bool loopback = false;
   for (const IfJson& one : list) loopback |= one["ifname"] == "lo";
   const TypedCommand typed(command, "ifconfig");

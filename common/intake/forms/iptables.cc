@@ -1,5 +1,5 @@
 // iptables: the commands that `iptables -S` prints (iptables/iptables.c, print_rule4), as
-// iptables-save does. `iptables -L` leaves interfaces out, so nothing is told by it.
+// iptables-save does. `iptables -L` leaves interfaces out, so its output is not used.
 #include <cstddef>
 #include <string>
 

@@ -1,8 +1,8 @@
 // kube_node: `kubectl describe node` (kubernetes/kubectl pkg/describe/describe.go, describeNode)
 // and the YAML of a Node, whole or in part, as `kubectl get node NODE -o json` prints it: the name,
-// the capacity, what is allocatable of it, and the condition Ready.
-// kube_pod: `kubectl describe pod` (describePod) as it is, and a Pod in YAML or JSON as far as that
-// tells its name, its state and how its containers ended.
+// the capacity, its allocatable part, and the condition Ready.
+// kube_pod: `kubectl describe pod` (describePod) as it is, and a Pod in YAML or JSON if it has the
+// pod's name, its state and how its containers ended.
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -111,7 +111,7 @@ class PodReader {
   const std::string& name() const { return name_; }
   bool any() const { return !other_ && (!phase_.empty() || !ends_.empty() || !waits_.empty()); }
 
-  // As `kubectl describe pod` tells it.
+  // In the format of `kubectl describe pod`.
   std::string Description() const {
     std::string text = absl::StrCat("Name:             ", name_, "\n");
     const auto field = [&](absl::string_view title, absl::string_view value) {
@@ -179,9 +179,9 @@ absl::StatusOr<Converted> KubePod(absl::string_view text, absl::string_view comm
   converted.partial = typed.filtered();
   if (described) return converted;
   if (reader.name().empty() || !reader.any()) {
-    // What was typed names it, and the part that was pasted may hold its events.
+    // The typed command names the pod, and the pasted part may hold its events.
     if (absl::StrContains(command, "describe")) return converted;
-    return Unreadable("kube_pod", "no line tells the name of a pod, and how it is");
+    return Unreadable("kube_pod", "no line has the name and the state of a pod");
   }
   converted.text = reader.Description();
   converted.argument = reader.name();

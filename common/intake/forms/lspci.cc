@@ -259,7 +259,7 @@ absl::StatusOr<Converted> PciList(absl::string_view text, absl::string_view comm
   const TypedCommand typed(command, "lspci");
   PciReader reader(AddressOfCommand(typed));
   for (const absl::string_view line : PastedLines(text)) reader.Line(line);
-  if (reader.text().empty()) return Unreadable("lspci", "no line tells of a device on the bus");
+  if (reader.text().empty()) return Unreadable("lspci", "no line describes a device on the bus");
   Converted converted;
   converted.text = reader.text();
   // Every PCI bus has a host bridge, so a list without one is incomplete.

@@ -45,7 +45,7 @@ absl::StatusOr<Converted> LinkTables(absl::string_view text, absl::string_view c
       sections[section][name] = value;
     }
   }
-  if (sections.empty()) return Unreadable("mlxlink", "no section tells of the link");
+  if (sections.empty()) return Unreadable("mlxlink", "no section describes the link");
   Converted converted;
   converted.text = nlohmann::json({{"result", {{"output", std::move(sections)}}}})
                        .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) +

@@ -227,7 +227,7 @@ absl::StatusOr<Converted> ConvertIpLinks(absl::string_view form, bool addresses,
   for (const absl::string_view line : PastedLines(text)) reader.Line(line);
   bool loopback = false;
   const json list = reader.Take(&loopback);
-  if (list.empty()) return Unreadable(form, "no line tells of a network interface");
+  if (list.empty()) return Unreadable(form, "no line describes a network interface");
   Converted converted;
   converted.text = list.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
   converted.partial = !loopback || TypedCommand(command, "ip").filtered();
@@ -311,7 +311,7 @@ absl::StatusOr<Converted> IpRoute(absl::string_view text, absl::string_view comm
     any_default |= route["dst"] == "default";
     list.push_back(std::move(route));
   }
-  if (list.empty()) return Unreadable("ip_route", "no line tells of a route");
+  if (list.empty()) return Unreadable("ip_route", "no line describes a route");
   const TypedCommand typed(command, "ip");
   Converted converted;
   converted.text = list.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";

@@ -25,7 +25,7 @@ class XmlElement {
   XmlElement* Child(absl::string_view tag);
   // One more child of that tag.
   XmlElement* Add(absl::string_view tag);
-  // The child that was added last; nullptr: it has none.
+  // The child that was added last; nullptr without children.
   XmlElement* Last();
   bool Has(absl::string_view tag) const;
   // The text of the child of that tag; "" where it is missing.
@@ -48,7 +48,7 @@ class XmlElement {
 class SmiLog {
  public:
   struct Gpu {
-    std::optional<int> number;  // nvidia-smi's index, where the text or the command tells it
+    std::optional<int> number;  // nvidia-smi's index, if the text or the command gives it
     std::string address;
     XmlElement content{"gpu"};
     // The text lists it, even if it holds no value of it.
@@ -84,7 +84,7 @@ class SmiLog {
 void NumberByCommand(absl::string_view command, SmiLog* log);
 
 // Sets a total of ECC errors at "volatile/double_bit" or the like. A total of zero also sets the
-// counts of memory and caches; any other total does not tell how it splits between them.
+// counts of memory and caches; any other total leaves their shares unknown.
 void SetEccTotal(absl::string_view count, absl::string_view place, XmlElement* gpu);
 
 }  // namespace galen::intake

@@ -274,7 +274,7 @@ class SmiCsvReader {
     });
   }
   bool has_heading() const { return has_heading_; }
-  // What was read of each GPU over time.
+  // The readings of each GPU as time series.
   std::vector<Sample> TakeSamples() && { return std::move(readings_).Take(); }
 
  private:

@@ -1,5 +1,5 @@
 // nvidia_smi_apps: processes on GPUs as `nvidia-smi --query-compute-apps --format=csv` and
-// `nvidia-smi pmon` list them, as the XML report has them. Tables of remapped rows are those of
+// `nvidia-smi pmon` list them, in the form of the XML report. Tables of remapped rows are those of
 // --query-gpu.
 #include <algorithm>
 #include <cstddef>
@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::size_t kMostApps = 4096;
 
-// A process as a row tells of it.
+// One row of the list of processes.
 struct App {
   std::string gpu;  // its number, uuid or address
   std::string pid;
@@ -126,11 +126,11 @@ absl::StatusOr<Converted> NvidiaSmiApps(absl::string_view text, absl::string_vie
     AddApp(app, &seen, &log);
   }
   if (seen.empty()) {
-    // Of remapped rows and retired pages, which have no process.
+    // Lists of remapped rows and retired pages have no process.
     return monitor.empty() ? NvidiaSmiCsv(text, command)
-                           : Unreadable("nvidia_smi_apps", "no line tells of a process on a GPU");
+                           : Unreadable("nvidia_smi_apps", "no line describes a process on a GPU");
   }
-  // GPUs without a process are not listed, and nothing else is told of the others.
+  // GPUs without a process are not listed, so the state of unlisted GPUs is unknown.
   log.set_partial();
   return std::move(log).Finish("nvidia_smi_apps", text);
 }

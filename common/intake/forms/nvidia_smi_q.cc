@@ -282,7 +282,7 @@ class SmiQueryReader {
       if (parent != nullptr) Set(parent, label, value);
       return;
     }
-    // Fields may stand below a field: "HW Thermal Slowdown" below "HW Slowdown".
+    // Fields may be nested in a field: "HW Thermal Slowdown" below "HW Slowdown".
     levels_.push_back({indent, parent});
     if (parent != nullptr) Set(parent, label, value);
   }
@@ -324,8 +324,8 @@ class SmiQueryReader {
   std::vector<Level> levels_;
 };
 
-// If the text shows only some GPUs, their order does not tell their numbers. Their minor numbers
-// do, on all but a few machines.
+// If the text shows only some GPUs, their numbers do not follow from their order. Their minor
+// numbers do, on all but a few machines.
 void NumberByMinor(SmiLog* log) {
   int attached = 0;
   if (!absl::SimpleAtoi(log->root().TextOf("attached_gpus"), &attached) ||

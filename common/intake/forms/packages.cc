@@ -61,7 +61,7 @@ bool IsInstalled(absl::string_view state) {
 
 absl::StatusOr<Converted> DebianLines(absl::string_view form, const std::vector<Package>& packages,
                                       bool partial) {
-  if (packages.empty()) return Unreadable(form, "no line tells of an installed package");
+  if (packages.empty()) return Unreadable(form, "no line names an installed package");
   Converted converted;
   for (const Package& package : packages) {
     absl::StrAppend(&converted.text, package.name, "\t", package.version, "\n");
@@ -87,7 +87,7 @@ absl::StatusOr<Converted> PythonPackages(absl::string_view text, absl::string_vi
     if (package.name == "pytorch") conda_torch = package.version;
     list.push_back({{"name", package.name}, {"version", package.version}});
   }
-  if (list.empty()) return Unreadable("pip", "no line tells of a package and its version");
+  if (list.empty()) return Unreadable("pip", "no line names a package and its version");
   // conda's package pytorch contains the Python distribution torch.
   if (!conda_torch.empty() && !names.contains("torch")) {
     list.push_back({{"name", "torch"}, {"version", conda_torch}});
@@ -143,7 +143,7 @@ absl::StatusOr<Converted> AptPackages(absl::string_view text, absl::string_view 
       // The first version is the archive's.
       if (!now) package.version = from;
     } else if (!now || absl::StrContains(state, "residual")) {
-      continue;  // "now" is the suite of what is installed, in every language
+      continue;  // "now" is the suite of installed packages, in every language
     }
     packages.push_back(std::move(package));
   }

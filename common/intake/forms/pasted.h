@@ -42,7 +42,7 @@ bool IsNumber(absl::string_view text);
 // A command as somebody typed it, as far as a form depends on it.
 class TypedCommand {
  public:
-  // `command`: a line of a shell, in which the program may stand behind sudo, ssh or an assignment.
+  // `command`: a line of a shell, in which the program may follow sudo, ssh or an assignment.
   TypedCommand(absl::string_view command, absl::string_view program);
 
   // Whether the program was found in the command.

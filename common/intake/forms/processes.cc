@@ -282,7 +282,7 @@ absl::StatusOr<Converted> ProcessList(absl::string_view text, absl::string_view 
       processes[place->second] = *std::move(process);
     }
   }
-  if (processes.empty()) return Unreadable("ps", "no line tells of a process");
+  if (processes.empty()) return Unreadable("ps", "no line describes a process");
   Converted converted;
   converted.text = "PID PPID USER STAT WCHAN ELAPSED RSS %CPU COMMAND COMMAND\n";
   for (const PsProcess& process : processes) {

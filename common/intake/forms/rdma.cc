@@ -100,7 +100,7 @@ absl::StatusOr<Converted> InfinibandState(absl::string_view text, absl::string_v
       return Converted{.text = absl::StrCat(absl::StripAsciiWhitespace(line), "\n"), .files = {}};
     }
   }
-  if (!any) return Unreadable("ibstatus", "no line tells of a port");
+  if (!any) return Unreadable("ibstatus", "no line describes a port");
   const TypedCommand typed(command, "ibstatus");
   converted.partial = typed.filtered() || !typed.operands().empty();
   return converted;
@@ -132,7 +132,7 @@ absl::StatusOr<Converted> GidList(absl::string_view text, absl::string_view /*co
           absl::StrCat(netdev, "\n");
     }
   }
-  if (converted.files.empty()) return Unreadable("show_gids", "no line tells of a GID");
+  if (converted.files.empty()) return Unreadable("show_gids", "no line describes a GID");
   converted.partial = !end;
   return converted;
 }
@@ -201,7 +201,7 @@ absl::StatusOr<Converted> RdmaLinks(absl::string_view text, absl::string_view co
     }
     links.push_back(std::move(link));
   }
-  if (links.empty()) return Unreadable("rdma_link", "no line tells of a link");
+  if (links.empty()) return Unreadable("rdma_link", "no line describes a link");
   const TypedCommand typed(command, "rdma");
   return Converted{.text = absl::StrCat(links.dump(), "\n"),
                    .files = {},

@@ -202,7 +202,7 @@ absl::StatusOr<Converted> RocmSmi(absl::string_view text, absl::string_view comm
   RocmJson root = reader.Take();
   bool any = false;
   for (const auto& card : root.items()) any |= !card.value().empty();
-  if (root.empty() || !any) return Unreadable("rocm_smi", "no line tells of a GPU");
+  if (root.empty() || !any) return Unreadable("rocm_smi", "no line describes a GPU");
   const TypedCommand typed(command, "rocm-smi");
   Converted converted;
   converted.text = root.dump(-1, ' ', false, RocmJson::error_handler_t::replace) + "\n";

@@ -69,8 +69,8 @@ std::string PlainColumn(absl::string_view column) {
   return name;
 }
 
-// "gpu3_temp" and "temp_gpu_3": the number of the GPU, which goes from the name; "" where it has
-// none.
+// "gpu3_temp" and "temp_gpu_3": the number of the GPU, which is removed from the name; "" without
+// one.
 std::string TakeGpu(std::string* name) {
   static const LazyRE2 kBefore = {R"(^gpu_?(\d{1,3})_(\w+)$)"};
   static const LazyRE2 kBehind = {R"(^(\w+?)_?gpu_?(\d{1,3})$)"};
@@ -131,7 +131,7 @@ struct TableColumn {
   std::string device;  // that the column's name holds
 };
 
-// Empty for a line that is no heading with a time and a quantity that is known.
+// Empty unless the line is a heading with a time and a known quantity.
 std::vector<TableColumn> TableHeading(absl::string_view line, char sign) {
   std::vector<TableColumn> columns;
   bool time = false;

@@ -11,7 +11,7 @@
 
 namespace galen::intake {
 
-// What an exporter calls the quantity of a column of nvidia-smi, or of a table that a person or a
+// The exporter's name for the quantity of a column of nvidia-smi, or of a table that a person or a
 // script made of it ("temperature.gpu", "gpu_temp_c", "sm_clock [MHz]"); "" for another column.
 std::string MetricOfColumn(absl::string_view column);
 
@@ -22,10 +22,10 @@ std::optional<double> TimeOfTable(absl::string_view text);
 // The readings of a table.
 class Readings {
  public:
-  // The value of a column in a row; what is no number is left out.
+  // Adds the value of a column in a row; skips a value that is not a number.
   void Add(absl::string_view column, absl::string_view device, absl::string_view value,
            double time);
-  // The samples, if the table tells of two times at least; else none.
+  // The samples, if the table has at least two times; else none.
   std::vector<Sample> Take() &&;
 
  private:

@@ -28,7 +28,7 @@ namespace {
 
 constexpr std::size_t kMostUnits = 256;
 
-// A unit, as far as `systemctl show` tells of it.
+// The parts of a unit that `systemctl show` prints.
 struct ShownUnit {
   std::string id;
   std::string load;
@@ -130,8 +130,8 @@ absl::StatusOr<Converted> UnitStates(absl::string_view text, absl::string_view c
       bare.emplace_back(absl::StripAsciiWhitespace(line));
     }
   }
-  // `systemctl is-active NAME...` answers a line a name. "inactive" may be a unit that there is
-  // not.
+  // `systemctl is-active NAME...` answers a line a name. "inactive" may also be a unit that does
+  // not exist.
   std::vector<std::string> names = typed.operands();
   const bool asked = !names.empty() && (names[0] == "is-active" || names[0] == "is-failed");
   if (units.empty() && asked && names.size() == bare.size() + 1) {
@@ -252,7 +252,7 @@ absl::StatusOr<Converted> UserGroups(absl::string_view text, absl::string_view c
     if (RE2::FullMatch(Piece(line), *kId, &found)) return Converted{.text = found + "\n"};
     if (!asked_groups || !RE2::FullMatch(Piece(line), *kGroups, &user, &found)) continue;
     const std::vector<absl::string_view> names = PastedWords(found);
-    // Numbers are not told, and a name has its parentheses.
+    // Process numbers are not shown, and a name is in parentheses.
     return Converted{.text =
                          absl::StrCat("groups=",
                                       absl::StrJoin(names, ",",

@@ -110,7 +110,7 @@ const ShellLimit* LimitOfLetter(char letter) {
   return found == kShellLimits.end() ? nullptr : found;
 }
 
-// The value in the unit of /proc/PID/limits; "" if it cannot be told.
+// The value in the unit of /proc/PID/limits; "" if it is unknown.
 std::string LimitValue(const ShellLimit& limit, absl::string_view value) {
   if (value == "unlimited") return "unlimited";
   std::int64_t number = 0;
@@ -191,7 +191,7 @@ absl::StatusOr<Converted> FreeMemory(absl::string_view text, absl::string_view c
     }
   }
   if (converted.text.empty()) {
-    return Unreadable("free", "no line tells of memory in a unit that is known");
+    return Unreadable("free", "no line gives memory in a known unit");
   }
   return converted;
 }
@@ -217,7 +217,7 @@ absl::StatusOr<Converted> ShellLimits(absl::string_view text, absl::string_view 
       add(LimitOfLetter(letters.empty() ? '\0' : letters.back()), words[0]);
     }
   }
-  if (limits.empty()) return Unreadable("ulimit", "no line tells of a limit");
+  if (limits.empty()) return Unreadable("ulimit", "no line describes a limit");
   Converted converted;
   const auto row = [&](absl::string_view name, absl::string_view soft, absl::string_view hard,
                        absl::string_view unit) {
@@ -255,7 +255,7 @@ absl::StatusOr<Converted> ModuleList(absl::string_view text, absl::string_view c
     }
     absl::StrAppend(&converted.text, words.size() == 4 ? "\n" : "-\n");
   }
-  if (listed.empty()) return Unreadable("lsmod", "no line tells of a module");
+  if (listed.empty()) return Unreadable("lsmod", "no line describes a module");
   // A module that uses another one is loaded, even if grep removed its line.
   for (const std::string& user : users) {
     if (listed.insert(user).second) absl::StrAppend(&converted.text, user, " - - -\n");
@@ -266,7 +266,7 @@ absl::StatusOr<Converted> ModuleList(absl::string_view text, absl::string_view c
   // loaded. The line of a driver's first module names the modules that use it, so it suffices.
   const bool asked = absl::StrContains(command, "nvidia") || absl::StrContains(command, "nouveau");
   if (converted.partial && !judged && !asked) {
-    return Unreadable("lsmod", "the lines that were chosen tell of no driver of a GPU");
+    return Unreadable("lsmod", "the selected lines name no driver of a GPU");
   }
   return converted;
 }

@@ -19,8 +19,8 @@ constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 constexpr double kNanos = 1e9;
 constexpr double kMillion = 1e6;
 
-// What an endpoint reports is not trusted: a count below nothing is nothing, and sums stop at the
-// largest number.
+// Reports of an endpoint are not trusted: a negative count is 0, and sums stop at the largest
+// number.
 std::int64_t Count(std::int64_t number) { return std::max<std::int64_t>(number, 0); }
 std::int64_t Sum(std::int64_t a, std::int64_t b) {
   return Count(a) > kMost - Count(b) ? kMost : Count(a) + Count(b);

@@ -13,19 +13,19 @@
 // only ledger, so that an account is the same after a crash.
 namespace galen::usage {
 
-// What the text that past incidents are searched by is accounted as, in place of the name of a
-// prompt: a model that embeds it takes tokens, but answers nothing.
+// Stands for the name of a prompt in the account of embedding a text for the search of past
+// incidents: an embedding model takes tokens, but answers nothing.
 inline constexpr char kEmbedding[] = "embed";
 
 // Adds what one question took.
 void Add(const v1::Reasoned& reasoned, v1::Spent& spent);
 void Add(const v1::Spent& more, v1::Spent& spent);
-// The same for a diagnosis, with what it asked and what failed. An embedding that failed is no
-// failure of the model that answers: it may be another server.
+// The same for a diagnosis, with its questions and failures. A failed embedding is not a failure of
+// the model that answers: it may be another server.
 void Add(const v1::Reasoned& reasoned, v1::Spending& spending);
 
-// What tokens of that model cost, in 1e-9 of the currency of the price list, by the first price
-// that fits; 0 for a model without a price. Never negative, and at most the largest number.
+// The cost of these tokens of that model, in 1e-9 of the currency of the price list, by the first
+// price that fits; 0 for a model without a price. Never negative, and at most the largest number.
 std::int64_t CostNanos(const knowledge::v1::KnowledgeBase& base, absl::string_view model,
                        std::int64_t input_tokens, std::int64_t output_tokens);
 
@@ -42,15 +42,15 @@ struct Wanted {
   std::int64_t output_tokens = 0;
 };
 
-// What stands against asking it.
+// The reason not to ask it.
 struct Refusal {
   v1::Reasoned::Fallback fallback = v1::Reasoned::NONE;  // NONE: nothing
   std::string why;                                       // one sentence
 };
 
-// A round of a diagnosis goes on without a model that failed it so many times one after the other:
-// models that are down delay it by two time limits, not by one for each question, and one failure
-// is no reason to give a model up. The same of answers that could not be used.
+// A round of a diagnosis goes on without a model that failed this many times in a row: models that
+// are down delay it by two time limits, not by one for each question, and a single failure does not
+// exclude a model. The same applies to unusable answers.
 inline constexpr int kMostFailures = 2;
 inline constexpr int kMostBadAnswers = 2;
 

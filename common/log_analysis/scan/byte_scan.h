@@ -7,13 +7,13 @@
 
 namespace galen::log_scan {
 
-// What a block of a log holds, byte by byte.
+// Counts over the bytes of a block of a log.
 struct BlockBytes {
   std::size_t newlines = 0;
   bool needs_cleaning = false;  // escapes, carriage returns or NUL bytes
 };
 
-// Looks at each byte once, as fast as memory gives them. Pure.
+// Reads each byte once, at memory speed. Pure.
 BlockBytes LookAtBytes(absl::string_view block);
 
 // Pure.

@@ -10,14 +10,14 @@
 
 namespace galen::log_scan {
 
-// The texts by which lines that may match are found.
+// Texts that find the lines which may match.
 struct FilterTexts {
   std::vector<std::string> texts;    // lower case
-  std::vector<std::size_t> without;  // expressions that have none, in order
+  std::vector<std::size_t> without;  // expressions without texts, in order
 };
 
-// Works the texts out (required_literals.h), or reads from `cache_directory` what an earlier
-// process did ("" for no cache; a cache that cannot be read or written costs time, nothing else).
+// Computes the texts (required_literals.h), or reads the result of an earlier process from
+// `cache_directory` ("": no cache; an unreadable or unwritable cache only costs time).
 FilterTexts FindFilterTexts(absl::Span<const Expression> expressions, std::size_t min_size,
                             const std::string& cache_directory);
 

@@ -34,7 +34,7 @@ void LineBlocks::Finish(OnBlock on_block) {
 
 void LineBlocks::Keep(absl::string_view part) {
   if (pending_.size() >= kMostOfLine) {
-    // A newline has to stay one.
+    // Keep the newline of the cut line.
     if (!part.empty() && part.back() == '\n') pending_.back() = '\n';
     return;
   }

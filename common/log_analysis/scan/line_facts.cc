@@ -7,7 +7,7 @@
 namespace galen::log_scan {
 namespace {
 
-// Long enough for every prefix; a hostile line is not searched to its end.
+// Bytes of a line to search: long enough for every prefix, so that a hostile line costs little.
 constexpr std::size_t kReach = 1024;
 
 re2::StringPiece Head(absl::string_view line) {
@@ -25,7 +25,7 @@ RE2::Options Quiet() {
 }  // namespace
 
 std::optional<std::int32_t> FindRank(absl::string_view line) {
-  // What brackets the rank is more surely the writer than what names one in the text.
+  // A rank in brackets is more likely the writer than one that the text mentions.
   static const std::array<const RE2*, 3> kForms = {
       new RE2(R"((?i)\[rank[ :=]?(\d{1,7})\])", Quiet()),
       new RE2(R"((?i)^\s*rank[ :=]*(\d{1,7})\b)", Quiet()),

@@ -28,7 +28,7 @@ const char* SkipNuls(const char* p, const char* end) {
   return p;
 }
 
-// Where a byte comes next, looked for as seldom as can be.
+// Finds the next occurrence of a byte with as few searches as possible.
 class Next {
  public:
   Next(char byte, const char* end) : byte_(byte), end_(end) {}
@@ -48,7 +48,7 @@ class Next {
 };
 
 // End of the escape sequence that starts at `p` (ECMA-48: CSI, OSC, or ESC and one byte). It never
-// reaches over the end of the line, whatever is missing from it.
+// extends beyond the line, even if it is incomplete.
 const char* SkipEscape(const char* p, const char* end) {
   ++p;
   if (p == end || *p == '\n') return p;
@@ -110,7 +110,7 @@ Normalized Normalize(char* block, std::size_t size, bool last, bool in_binary) {
 bool IsBinary(absl::string_view line) {
   constexpr std::size_t kLooked = 1024;
   line = line.substr(0, kLooked);
-  // Nearly every line is plain ASCII, which a look at all bytes at once tells.
+  // Fast path: nearly every line is plain ASCII.
   bool plain = true;
   for (const char c : line) plain &= c >= ' ' && c != '\x7f';
   if (plain) return false;
@@ -123,7 +123,7 @@ bool IsBinary(absl::string_view line) {
       continue;
     }
     const std::size_t length = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : 2;
-    // The cut at kLooked may fall into a character; that one is not held against the line.
+    // The cut at kLooked may split a character; a split character does not count as invalid.
     const bool whole = i + length <= line.size();
     if (!whole || IsUtf8(line.substr(i, length))) {
       i += length;

@@ -12,8 +12,8 @@
 namespace galen::log_scan {
 namespace {
 
-// Makes letters one case, and some other bytes one with others, which Confirm() does not mind: a
-// line that is looked at in vain costs time, nothing else.
+// Folds the case of letters. It also merges some other bytes; that causes only false candidates,
+// which Confirm() rejects.
 constexpr std::uint64_t kFold = 0x2020202020202020;
 constexpr char kFoldByte = 0x20;
 
@@ -26,10 +26,10 @@ std::uint64_t Load(const char* at) {
   return word;
 }
 
-// Bits of the first table, 32 KiB: what the first-level cache holds beside the text.
+// Bits of the first table, 32 KiB: fits into the first-level cache together with the text.
 constexpr int kTableLog2 = 18;
 constexpr int kTableShift = 64 - kTableLog2;
-// And of the second ones, 8 KiB each.
+// Bits of the second tables, 8 KiB each.
 constexpr int kWordLog2 = 16;
 constexpr int kWordShift = 64 - kWordLog2;
 
@@ -66,14 +66,14 @@ LiteralFilter::LiteralFilter(absl::Span<const std::string> literals) {
       std::min_element(literals_.begin(), literals_.end(), [](const auto& a, const auto& b) {
         return a.size() < b.size();
       })->size();
-  // A gram of four bytes or more is rare enough to be worth a look. A literal of `shortest` bytes
-  // has shortest - gram + 1 of them, and of as many places one is sampled.
+  // A gram of four bytes or more is rare enough to justify a comparison. A literal of `shortest`
+  // bytes has shortest - gram + 1 grams, and one in this many places is sampled.
   constexpr std::size_t kGram = 4;
   for (const std::size_t stride : {2, 4, 8, 16}) {
     if (shortest >= stride + kGram - 1) stride_ = stride;
   }
   const std::size_t gram_size = std::min(shortest - stride_ + 1, sizeof(std::uint64_t));
-  // Shifted, so that the product does not depend on what stands behind the gram.
+  // Shifted, so that the product does not depend on the bytes after the gram.
   multiplier_ = kMultiplier << (8 * (sizeof(std::uint64_t) - gram_size));
   const auto grams = [&](absl::string_view text) {
     std::string padded(text);
@@ -87,7 +87,7 @@ LiteralFilter::LiteralFilter(absl::Span<const std::string> literals) {
   absl::flat_hash_map<std::uint64_t, int> ordinary;
   for (const std::uint64_t gram : grams(OrdinaryLog())) ++ordinary[gram];
   for (std::size_t n = 0; n < literals_.size(); ++n) {
-    // Any stride_ grams in a row will do: those that ordinary logs hold least.
+    // Any stride_ grams in a row suffice; take those that are rarest in ordinary logs.
     const std::vector<std::uint64_t> all = grams(literals_[n]);
     std::vector<int> costs;
     for (const std::uint64_t gram : all) {
@@ -136,7 +136,7 @@ LiteralFilter::LiteralFilter(absl::Span<const std::string> literals) {
     const auto bit = static_cast<std::uint32_t>(hash >> kWordShift);
     (whole_word ? goes_on_ : short_)[bit / 32] |= std::uint32_t{1} << (bit % 32);
   }
-  // Entries are in order of their hash, so the upper bits of it tell where to begin.
+  // Entries are sorted by hash, so its upper bits give the first candidate.
   const int log2 = std::max(CeilLog2(entries_.size()), 1);
   bucket_shift_ = 64 - log2;
   buckets_.assign((std::size_t{1} << log2) + 1, 0);
@@ -149,7 +149,7 @@ inline bool LiteralFilter::MayHold(std::uint64_t hash) const {
   return ((bits_.data()[bit / 32] >> (bit % 32)) & 1) != 0;
 }
 
-// Whether the eight bytes at `at` may begin with a gram of that hash and go on as its literal does.
+// Whether the eight bytes at `at` may begin with a gram of that hash and continue like its literal.
 inline bool LiteralFilter::MayGoOn(const char* at, std::uint64_t hash) const {
   const auto word = static_cast<std::uint32_t>(((Load(at) | kFold) * kMultiplier) >> kWordShift);
   const auto gram = static_cast<std::uint32_t>(hash >> kWordShift);
@@ -158,8 +158,7 @@ inline bool LiteralFilter::MayGoOn(const char* at, std::uint64_t hash) const {
           1) != 0;
 }
 
-// The place of a literal of which the gram sampled at `at` has that hash, and that begins at `from`
-// or later.
+// The place, at `from` or later, of a literal whose gram sampled at `at` has that hash.
 std::size_t LiteralFilter::Confirm(absl::string_view text, std::size_t from, std::size_t at,
                                    std::uint64_t hash) const {
   const std::uint64_t bucket = hash >> bucket_shift_;
@@ -202,7 +201,7 @@ std::size_t LiteralFilter::FindFrom(absl::string_view text, std::size_t from) co
       if (found != absl::string_view::npos) return found;
     }
   }
-  // Too near to the end to load whole words.
+  // Too close to the end to load whole words.
   for (; at < text.size(); at += kStride) {
     char padded[sizeof(std::uint64_t)] = {};
     std::memcpy(padded, text.data() + at, std::min(sizeof(padded), text.size() - at));

@@ -11,12 +11,12 @@
 
 namespace galen::log_scan {
 
-// Finds where a text holds one of many literals, whatever the case of letters, without looking at
-// every byte: it samples a gram of a few bytes at every stride-th place, and each literal holds
-// enough grams in a row that one of them stands at such a place wherever the literal does (as in
-// S. Wu and U. Manber, "A fast algorithm for multi-pattern searching", 1994, with fixed shifts).
-// With literals of 12 bytes and more a sample is every eighth byte: several times faster than an
-// automaton that reads each. Immutable and thread-safe.
+// Finds occurrences of many literals in a text, ignoring case, without reading every byte: it
+// samples a gram of a few bytes at every stride-th place. Each literal has enough consecutive grams
+// that one of them is at a sampled place wherever the literal is (as in S. Wu and U. Manber, "A
+// fast algorithm for multi-pattern searching", 1994, with fixed shifts). With literals of 12 bytes
+// and more a sample is every eighth byte: several times faster than an automaton that reads each.
+// Immutable and thread-safe.
 class LiteralFilter {
  public:
   static constexpr std::size_t kMinSize = 5;
@@ -25,8 +25,8 @@ class LiteralFilter {
   LiteralFilter() = default;
   explicit LiteralFilter(absl::Span<const std::string> literals);
 
-  // A place at or after `from` where a literal stands; npos when there is none. No literal lies
-  // whole before it, beginning at or after `from`, but for one that it overlaps.
+  // A place of a literal at or after `from`; npos: none. No other literal lies completely between
+  // `from` and this place, except one that it overlaps.
   std::size_t Find(absl::string_view text, std::size_t from) const;
 
   std::size_t stride() const { return stride_; }
@@ -35,7 +35,7 @@ class LiteralFilter {
   // A gram of a literal that may be sampled.
   struct Entry {
     std::uint64_t hash;
-    // Up to eight bytes of the literal around the gram, to tell most other texts from it at once.
+    // Up to eight bytes of the literal around the gram, to reject most other texts at once.
     std::uint64_t check;
     bool has_check;
     std::uint32_t literal;
@@ -54,8 +54,8 @@ class LiteralFilter {
   std::size_t stride_ = 2;
   std::uint64_t multiplier_ = 0;        // makes a hash of a gram
   std::vector<std::uint32_t> bits_;     // a bit for the hash of each gram
-  std::vector<std::uint32_t> goes_on_;  // a bit for the hash of each gram with what follows it
-  std::vector<std::uint32_t> short_;    // of each gram that its literal ends too soon behind
+  std::vector<std::uint32_t> goes_on_;  // a bit for the hash of each gram with the bytes after it
+  std::vector<std::uint32_t> short_;    // a bit for each gram too close to the end of its literal
   std::vector<Entry> entries_;          // by hash
   std::vector<std::uint32_t> buckets_;  // first entry by the upper bits of the hash
   int bucket_shift_ = 0;

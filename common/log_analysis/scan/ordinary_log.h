@@ -5,8 +5,8 @@
 
 namespace galen::log_scan {
 
-// What programs of the field print while nothing is wrong, in lower case: some lines of each kind.
-// It tells which texts are too common to look for. No result depends on it, only speed. Pure.
+// Sample output of healthy programs of the field, in lower case: some lines of each kind. Shows
+// which texts are too common to search for. Only speed depends on it, no result does. Pure.
 absl::string_view OrdinaryLog();
 
 }  // namespace galen::log_scan

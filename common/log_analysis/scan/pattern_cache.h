@@ -9,14 +9,14 @@
 
 namespace galen::log_scan {
 
-// Keeps what was compiled from `key` in a file below `directory`, so that the next process need not
-// compile it. The file holds the whole key, so one that another key left under the same name is
-// never taken for ours; it is replaced atomically, so readers see an old file or a new one.
+// Caches the compiled form of `key` in a file below `directory`, so that the next process need not
+// compile it. The file contains the whole key, so a file of another key with the same name is never
+// used; it is replaced atomically, so readers see either the old file or the new one.
 
-// NOT_FOUND when there is no file for `key`; DATA_LOSS when there is one that cannot be used.
+// NOT_FOUND: no file for `key`; DATA_LOSS: the file is corrupt.
 absl::StatusOr<std::string> ReadCached(const std::string& directory, absl::string_view key);
 
-// Makes the directory when it is missing. UNAVAILABLE, with the path, when it cannot be written.
+// Creates a missing directory. UNAVAILABLE, with the path: it cannot be written.
 absl::Status WriteCached(const std::string& directory, absl::string_view key,
                          absl::string_view value);
 

@@ -67,7 +67,7 @@ absl::StatusOr<hs_database_t*> Compile(absl::Span<const Expression> expressions)
                    "; use what RE2 and Hyperscan share (docs/knowledge.md)"));
 }
 
-// A cache that cannot be written costs the next process a compilation; nobody needs to hear of it.
+// A failed write only costs the next process a compilation, so errors are ignored.
 void Store(hs_database_t* database, const std::string& directory, const std::string& key) {
   char* bytes = nullptr;
   std::size_t size = 0;
@@ -114,7 +114,7 @@ void PatternDatabase::ScratchDeleter::operator()(hs_scratch* scratch) const {
 PatternDatabase::Scratch PatternDatabase::NewScratch() const {
   hs_scratch_t* scratch = nullptr;
   if (prototype_ == nullptr) return nullptr;
-  // It allocates and nothing else, so it fails as every other allocation does.
+  // It only allocates, so it fails like any other allocation.
   if (hs_clone_scratch(prototype_.get(), &scratch) != HS_SUCCESS) throw std::bad_alloc();
   return Scratch(scratch);
 }

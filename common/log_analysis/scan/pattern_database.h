@@ -25,10 +25,9 @@ struct Expression {
 // '^' and '$' hold at the ends of a line. Immutable and thread-safe.
 class PatternDatabase {
  public:
-  // Compiles, or reads from `cache_directory` what an earlier process compiled from the same
-  // expressions with the same Hyperscan on the same kind of CPU ("" for no cache; a cache that
-  // cannot be read or written costs time, nothing else). INVALID_ARGUMENT names the expression that
-  // does not compile.
+  // Compiles, or reads from `cache_directory` the result of an earlier process with the same
+  // expressions, the same Hyperscan and the same kind of CPU ("": no cache; an unreadable or
+  // unwritable cache only costs time). INVALID_ARGUMENT names the expression that does not compile.
   static absl::StatusOr<std::unique_ptr<const PatternDatabase>> Create(
       absl::Span<const Expression> expressions, const std::string& cache_directory);
   ~PatternDatabase();
@@ -42,8 +41,8 @@ class PatternDatabase {
   using Scratch = std::unique_ptr<hs_scratch, ScratchDeleter>;
   Scratch NewScratch() const;
 
-  // Calls `on_match(index, end)` for every end of every match of every expression; a match may
-  // reach over a newline when the expression can. In no particular order.
+  // Calls `on_match(index, end)` for every end of every match of every expression, in no particular
+  // order; a match may span lines if the expression can.
   void Scan(absl::string_view block, Scratch& scratch,
             absl::FunctionRef<void(std::size_t index, std::size_t end)> on_match) const;
 

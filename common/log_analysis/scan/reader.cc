@@ -17,10 +17,10 @@ namespace galen::log_scan {
 namespace {
 
 constexpr std::size_t kChunk = 1 << 17;
-// At least so much is read at once; files of /proc say that they are empty.
+// Minimum size of a read; files of /proc claim to be empty.
 constexpr std::size_t kLeastChunk = 1 << 14;
 
-// Most logs are small, and memory that is not touched costs nothing.
+// Small for small logs, which most are.
 std::size_t ChunkFor(int fd) {
   struct stat info = {};
   if (fstat(fd, &info) != 0 || info.st_size < 0) return kChunk;
@@ -90,8 +90,8 @@ class PlainReader final : public LogReader {
   }
 
  private:
-  // A log that was truncated while its writer went on begins with a hole, at times of gigabytes,
-  // which need not be read to be known. Where the file system cannot tell, there are no holes.
+  // A log that was truncated while its writer kept its position begins with a hole, sometimes of
+  // gigabytes, which need not be read. If the file system does not report holes, there are none.
   void FindHole() {
     if (position_ < data_end_ || position_ < hole_end_) return;
     struct stat info = {};
@@ -173,7 +173,7 @@ bool IsPacked(const File& file) {
   return head.substr(0, 2) == "\x1f\x8b" || head == "\x28\xb5\x2f\xfd";
 }
 
-// Where the open file lies, whatever happened to its path meanwhile.
+// The current path of the open file, even if it was renamed meanwhile.
 std::string RealPath(const File& file) {
   std::string path(4096, '\0');
   const std::string link = absl::StrCat("/proc/self/fd/", file.fd());

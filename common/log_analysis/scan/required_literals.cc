@@ -14,7 +14,7 @@
 namespace galen::log_scan {
 namespace {
 
-// Small for a text that a log seldom holds: no more than a hint.
+// Small for a text that is rare in logs. A heuristic.
 int Cost(const std::string& text) {
   constexpr int kCommon = 1'000;
   const absl::string_view ordinary = OrdinaryLog();
@@ -22,13 +22,13 @@ int Cost(const std::string& text) {
   for (std::size_t at = 0; (at = ordinary.find(text, at)) != absl::string_view::npos; ++at) {
     ++times;
   }
-  // A short text stands in more lines by chance, and is looked for at more places.
+  // A short text occurs in more lines by chance, and must be searched for at more places.
   const int by_size = text.size() >= 12 ? 1 : text.size() >= 9 ? 2 : text.size() >= 7 ? 4 : 8;
   return times * kCommon + by_size;
 }
 
-// A set without which the analysis finds no match possible, and no smaller one of its own subsets.
-// `atom_size`: shorter texts are left out of the analysis.
+// A minimal set of texts one of which every match contains. `atom_size`: shorter texts are left out
+// of the analysis.
 std::vector<std::string> Minimal(const std::string& pattern, int atom_size) {
   // Hyperscan sees bytes, so RE2 does too.
   RE2::Options options(RE2::Latin1);
@@ -50,8 +50,8 @@ std::vector<std::string> Minimal(const std::string& pattern, int atom_size) {
     return !passing.empty();
   };
   if (possible()) return {};
-  // Takes the costliest first for present; what has to be absent for no match to be possible is
-  // what every match needs one of.
+  // Marks texts as present, the costliest first, while no match is possible. Every match needs one
+  // of the texts that must stay absent.
   std::vector<int> costs;
   for (const std::string& atom : atoms) costs.push_back(Cost(atom));
   std::vector<std::size_t> order(atoms.size());
@@ -85,8 +85,8 @@ std::vector<std::string> RequiredLiterals(const std::string& pattern, std::size_
     if (atom_size < min_size) continue;
     std::vector<std::string> texts = Minimal(pattern, static_cast<int>(atom_size));
     if (texts.empty() || texts.size() > kMostTexts) continue;
-    // What stands for "\s" is another set of bytes in Hyperscan than in RE2; and RE2 keeps a few
-    // texts that are shorter than it was told.
+    // "\s" matches other bytes in Hyperscan than in RE2; and RE2 keeps a few texts that are shorter
+    // than requested.
     if (!std::all_of(texts.begin(), texts.end(), [&](const std::string& text) {
           return text.size() >= min_size && IsPlain(text);
         })) {

@@ -7,10 +7,10 @@
 
 namespace galen::log_scan {
 
-// Texts of which every match of `pattern` holds at least one, in lower case, whatever the case in
-// which the match has them: of all such sets one that ordinary logs rarely hold. Each has
-// `min_size` bytes or more. Empty when there is no such set, or when each has a text that ordinary
-// logs are full of ("loss", "error") and `common_too` is false. Costs some 0.1 ms. Pure.
+// A set of lower-case texts such that every match of `pattern` contains at least one of them,
+// ignoring case; of all such sets one that is rare in ordinary logs. Each text has at least
+// `min_size` bytes. Empty if there is no such set, or if each set has a text that is very common in
+// ordinary logs ("loss", "error") and `common_too` is false. Costs about 0.1 ms. Pure.
 //
 // The sets come from RE2's analysis (re2/filtered_re2.h, as of Russ Cox, "Regular Expression
 // Matching with a Trigram Index", 2012).

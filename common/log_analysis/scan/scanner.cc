@@ -38,19 +38,19 @@ void Widen(absl::Time time, std::optional<absl::Time>& first, std::optional<absl
   if (!last.has_value() || time > *last) last = time;
 }
 
-// Whether one is the other with less said: "2.18" and "2.18.6".
+// Whether one is a prefix of the other: "2.18" and "2.18.6".
 bool IsShorterOf(absl::string_view a, absl::string_view b) {
   return absl::StartsWith(a, b) || absl::StartsWith(b, a);
 }
 
-// Where the line that holds byte `at` of `block` begins, at `from` or later.
+// Begin, at `from` or later, of the line with byte `at` of `block`.
 std::size_t LineBegin(absl::string_view block, std::size_t from, std::size_t at) {
   const void* const newline = memrchr(block.data() + from, '\n', at - from);
   if (newline == nullptr) return from;
   return static_cast<std::size_t>(static_cast<const char*>(newline) - block.data()) + 1;
 }
 
-// Where it ends: its newline, or the end of the block.
+// End of the line with byte `at`: its newline, or the end of the block.
 std::size_t LineEnd(absl::string_view block, std::size_t at) {
   const void* const newline = std::memchr(block.data() + at, '\n', block.size() - at);
   if (newline == nullptr) return block.size();
@@ -74,8 +74,8 @@ absl::StatusOr<std::unique_ptr<const Scanner>> Scanner::Create(Patterns patterns
     (is_spoken ? scanner->spoken_ : scanner->common_)
         .members.push_back(static_cast<std::size_t>(i));
   }
-  // Without a cache each takes some tenths of a second, so side by side (or one after the other,
-  // where there is no thread for it).
+  // Without a cache each takes some tenths of a second, so both run in parallel (or in sequence if
+  // no thread is available).
   auto rest = std::async(std::launch::async | std::launch::deferred, [&]() -> absl::Status {
     const FilterTexts texts = FindFilterTexts(common, LiteralFilter::kMinSize, cache_directory);
     scanner->filter_ = LiteralFilter(texts.texts);
@@ -117,10 +117,10 @@ void LogScan::Feed(absl::string_view chunk) {
   }
 }
 
-// At most a block, so that a line that is longer never lies whole in one part: it is cut in the
-// same places however the text comes.
+// `part` is at most a block, so a longer line never lies whole in one part: it is cut at the same
+// places for any chunks of the text.
 void LogScan::FeedPart(absl::string_view part) {
-  // What was begun is ended first; what lies whole in the part is read where it lies.
+  // An unfinished line is completed first; whole lines of the part are read without a copy.
   while (!part.empty() && (!line_.empty() || continued_)) {
     const std::size_t end = LineEnd(part, 0);
     const bool line_ends = end < part.size();
@@ -207,7 +207,7 @@ void LogScan::ScanCleanLines(absl::string_view block) {
     }
     return;
   }
-  // A line without any of the texts can hold only patterns that have none.
+  // A line without any filter text can match only patterns without filter texts.
   FindAlways(block);
   auto always = always_lines_.begin();
   std::size_t at = 0;
@@ -242,7 +242,7 @@ void LogScan::FindAlways(absl::string_view block) {
   always_lines_.erase(std::unique(always_lines_.begin(), always_lines_.end()), always_lines_.end());
 }
 
-// Holds `line` against `group`, and against what is for descriptions only where it is of one.
+// Matches `line` with `group`, and in a description also with the patterns for descriptions only.
 void LogScan::ScanLine(const Scanner::Group& group, PatternDatabase::Scratch& scratch, Line line) {
   matched_.clear();
   Collect(group, scratch, line);
@@ -254,7 +254,7 @@ void LogScan::ScanLine(const Scanner::Group& group, PatternDatabase::Scratch& sc
   }
 }
 
-// Adds to matched_ the patterns that hold, and to ends_ where the first match of each ends.
+// Adds the matching patterns to matched_, and the end of the first match of each to ends_.
 void LogScan::Collect(const Scanner::Group& group, PatternDatabase::Scratch& scratch,
                       const Line& line) {
   group->Scan(line.text, scratch, [&](std::size_t member, std::size_t end) {
@@ -269,7 +269,7 @@ void LogScan::Collect(const Scanner::Group& group, PatternDatabase::Scratch& scr
   });
 }
 
-// Whether the words around the match tell the outcome that the pattern wants. What differs is known
+// Whether the words around the match state the outcome that the pattern wants. DIFFERS is decided
 // at the end of the text.
 bool LogScan::TellsOutcome(const Line& line, std::size_t pattern, std::size_t end) {
   constexpr std::size_t kMostNames = 64;
@@ -292,8 +292,8 @@ bool LogScan::TellsOutcome(const Line& line, std::size_t pattern, std::size_t en
   return false;
 }
 
-// One name works, and another does not: the fault follows it. A name of which both is told does not
-// tell them apart.
+// One name works, and another does not: the fault depends on it. A name with both statements
+// decides nothing.
 void LogScan::RecordDifferences() {
   for (const auto& [pattern, names] : told_) {
     const auto works = std::find_if(names.begin(), names.end(), [](const auto& each) {
@@ -332,7 +332,7 @@ void LogScan::Record(Line& line, std::size_t pattern, std::size_t end) {
 }
 
 void LogScan::NoteTime(Line& line, Hit& hit) {
-  if (!line.from_start) return;  // its beginning, where the time stands, is gone
+  if (!line.from_start) return;  // its beginning, with the time, is gone
   const bool first_look = !line.timed;
   if (first_look) {
     line.timed = true;

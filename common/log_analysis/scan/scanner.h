@@ -23,54 +23,54 @@ namespace galen::log_scan {
 
 using Patterns = google::protobuf::RepeatedPtrField<knowledge::v1::SignalPattern>;
 
-// A known message that a text holds.
+// A known message found in a text.
 struct Hit {
   // Its place in Scanner::patterns().
   std::size_t pattern = 0;
-  std::int64_t count = 0;       // lines that hold it
+  std::int64_t count = 0;       // lines that contain it
   std::int64_t first_line = 0;  // 1 and up
   std::int64_t last_line = 0;
   std::string excerpt;  // of the first line, cleaned, at most 512 bytes
-  // Earliest and latest of its lines, where they carry a time that can be told.
+  // Earliest and latest time of its lines; unset: unknown.
   std::optional<absl::Time> first_time;
   std::optional<absl::Time> last_time;
-  std::optional<std::int32_t> rank;  // the one that the first line names as its writer
+  std::optional<std::int32_t> rank;  // the writer of the first line, if named there
 };
 
-// What a text holds.
+// Result of the scan of a text.
 struct ScanResult {
   std::vector<Hit> hits;   // by first line, then by pattern
   std::int64_t lines = 0;  // an unfinished last line counts
   std::int64_t bytes = 0;
-  std::int64_t binary_lines = 0;    // lines with NUL bytes; they are read without them
-  std::int64_t binary_matches = 0;  // matches in lines that are data, not text; they are no hits
-  std::int64_t long_lines = 0;      // lines that did not fit a block and were scanned in pieces
-  std::int64_t undated_lines = 0;   // matching lines whose time lacks a year that nothing tells
+  std::int64_t binary_lines = 0;    // lines with NUL bytes; the NUL bytes are dropped
+  std::int64_t binary_matches = 0;  // matches in lines that are data, not text; not counted as hits
+  std::int64_t long_lines = 0;      // lines longer than a block, scanned in pieces
+  std::int64_t undated_lines = 0;   // matching lines with a time of unknown year
 };
 
-// What a text is.
+// Origin of a text.
 enum class TextKind {
-  kDescription,  // words of a person: all patterns apply
-  kLog,          // written by a program: all but those for descriptions only
+  kDescription,  // written by a person: all patterns apply
+  kLog,          // written by a program: all patterns except those for descriptions only
 };
 
-// What a description tells of something that a pattern names.
+// A statement of a description about something that a pattern names.
 struct Mention {
   knowledge::v1::Outcome outcome = knowledge::v1::OUTCOME_UNSPECIFIED;  // WORKS, FAILS or neither
-  std::string name;  // what tells it from others that the pattern names: "2.19.1"
+  std::string name;  // distinguishes it from others that match the pattern: "2.19.1"
 };
 
-// Finds all known messages in one pass. Immutable and thread-safe; a LogScan holds what one text
-// needs.
+// Finds all known messages in one pass. Immutable and thread-safe; a LogScan has the state for one
+// text.
 //
-// A log is looked through twice at most: first for lines that may hold a message, by texts of which
-// every match of a pattern holds one (LiteralFilter), and by the few patterns that have no such
-// texts. Only those lines are held against the patterns. What is found is what the patterns find,
-// line by line; the first look only saves time.
+// A log is read at most twice. The first pass finds lines that may contain a message: by texts one
+// of which every match contains (LiteralFilter), and by the few patterns without such texts. Only
+// those lines are matched with all patterns. The first pass only saves time; it does not change the
+// result.
 class Scanner {
  public:
-  // Compiling 3,200 patterns takes some six seconds on two cores; `cache_directory` keeps the
-  // result for the next process, "" for nowhere. INVALID_ARGUMENT names the pattern that does not
+  // Compiling 3,200 patterns takes about six seconds on two cores; `cache_directory` keeps the
+  // result for the next process ("": no cache). INVALID_ARGUMENT names the pattern that does not
   // compile.
   static absl::StatusOr<std::unique_ptr<const Scanner>> Create(Patterns patterns,
                                                                const std::string& cache_directory);
@@ -81,7 +81,7 @@ class Scanner {
   const Patterns& patterns() const { return patterns_; }
   bool from_cache() const { return common_->from_cache() && spoken_->from_cache(); }
 
-  // Patterns of logs that have no texts to be found by; each makes every scan slower.
+  // Log patterns without filter texts; each makes every scan slower.
   const std::vector<std::size_t>& without_texts() const { return always_.members; }
 
  private:
@@ -96,27 +96,28 @@ class Scanner {
   };
 
   Patterns patterns_;
-  // Patterns for descriptions only are loose, and would make the scan of a log many times slower.
+  // Patterns for all texts, and those for descriptions only. The latter are loose, and would make
+  // the scan of a log many times slower.
   Group common_;
   Group spoken_;
-  // What finds the lines of a log that are held against common_.
+  // Finds the lines of a log to match with common_.
   LiteralFilter filter_;
   Group always_;  // those of common_ that the filter cannot find
 };
 
-// The scan of one text, fed piece by piece. Memory is constant whatever the size of the text, and
-// the result does not depend on how the text is cut into pieces. Lines end in "\n" or "\r\n".
-// A match never reaches over lines. Not thread-safe.
+// The scan of one text, fed in pieces. Memory is constant for any size of the text, and the result
+// does not depend on how the text is split. Lines end in "\n" or "\r\n". A match never spans lines.
+// Not thread-safe.
 class LogScan {
  public:
   struct Options {
     TextKind kind = TextKind::kLog;
     TimeContext time;
-    // A line longer than this is scanned in pieces that overlap by kOverlap; '^' and '$' hold at
-    // the ends of a piece too.
+    // A line longer than this is scanned in pieces that overlap by kOverlap; '^' and '$' also match
+    // at the ends of a piece.
     std::size_t block_bytes = 1 << 20;
-    // Reads what a description tells of the mention that ends at byte `end`. Without it no pattern
-    // with an outcome is found.
+    // Reads the statement of a description about the mention that ends at byte `end`. Without it no
+    // pattern with an outcome is found.
     std::function<Mention(absl::string_view text, std::size_t end)> mention;
   };
   static constexpr std::size_t kOverlap = 4096;
@@ -130,7 +131,7 @@ class LogScan {
   // Ends the text. Called once, last.
   ScanResult Finish();
 
-  // Bytes of the text that are held at this moment.
+  // Bytes of the text that are currently buffered.
   std::size_t buffered_bytes() const { return line_.size(); }
 
  private:
@@ -142,7 +143,7 @@ class LogScan {
     // The text around it, and where the line begins there.
     absl::string_view around;
     std::size_t begin = 0;
-    // Read when the first pattern asks.
+    // Read on demand.
     bool timed = false;
     std::optional<TimeStamp> stamp;
   };
@@ -164,15 +165,15 @@ class LogScan {
   PatternDatabase::Scratch common_scratch_;
   PatternDatabase::Scratch spoken_scratch_;  // null for a log
   PatternDatabase::Scratch always_scratch_;
-  std::string line_;   // a line of which the end has not come yet, or its last piece
-  std::string clean_;  // a block without what Normalize() drops
-  // Begin and end of the lines of the block that hold a pattern of always_.
+  std::string line_;   // a line without its end so far, or its last piece
+  std::string clean_;  // a normalized block
+  // Begin and end of the lines of the block that match a pattern of always_.
   std::vector<std::pair<std::size_t, std::size_t>> always_lines_;
   std::vector<std::size_t> matched_;     // patterns of the line
-  std::vector<std::size_t> ends_;        // per pattern: where its first match ends, kNowhere
+  std::vector<std::size_t> ends_;        // per pattern: end of its first match, or kNowhere
   std::vector<Hit> hits_;                // per pattern; count 0: not found
-  std::vector<std::int64_t> last_line_;  // per pattern: line that was counted last, 0 for none
-  // Of patterns with outcome DIFFERS, by name: what was told of it, and where first.
+  std::vector<std::int64_t> last_line_;  // per pattern: the last counted line; 0: none
+  // Statements about a name, and the first line with one; for patterns with outcome DIFFERS.
   struct Told {
     bool works = false;
     bool fails = false;
@@ -180,10 +181,10 @@ class LogScan {
     std::string excerpt;
   };
   std::map<std::size_t, std::map<std::string, Told>> told_;
-  std::map<std::size_t, int> mentions_;  // per pattern with an outcome: how many were read
-  std::int64_t lines_ = 0;               // that are finished
-  bool continued_ = false;               // line_ began in a piece that was scanned
-  bool in_binary_ = false;               // and has NUL bytes there
+  std::map<std::size_t, int> mentions_;  // per pattern with an outcome: number of mentions read
+  std::int64_t lines_ = 0;               // finished lines
+  bool continued_ = false;               // line_ began in a piece that was already scanned
+  bool in_binary_ = false;               // that piece has NUL bytes
   ScanResult result_;
 };
 

@@ -10,7 +10,7 @@
 namespace galen::log_scan {
 namespace {
 
-// How far into a line a stamp may begin: behind a level, a rank, a host, a facility.
+// How far into a line a stamp may begin: after a level, a rank, a host, a facility.
 constexpr std::size_t kTimestampReach = 96;
 
 // Reads a line from left to right. Each method either takes what it names and returns true, or
@@ -41,7 +41,7 @@ class Cursor {
     return true;
   }
 
-  // "12:00:00", then a fraction where there is one.
+  // "12:00:00", then an optional fraction.
   bool TakeClock(int& hour, int& minute, int& second, absl::Duration& fraction) {
     Cursor at = *this;
     if (!at.TakeNumber(2, hour) || !at.Take(':') || !at.TakeNumber(2, minute) || !at.Take(':') ||
@@ -81,7 +81,7 @@ std::size_t CountDigits(absl::string_view text) {
                                   text.begin());
 }
 
-// CivilSecond carries the 31st of June over to July; such a stamp is none.
+// CivilSecond turns the 31st of June into the 1st of July; such a stamp is invalid.
 bool MakeCivil(int year, int month, int day, int hour, int minute, int second,
                absl::CivilSecond& civil) {
   if (month < 1 || day < 1 || hour > 23 || minute > 59 || second > 60) return false;
@@ -132,7 +132,7 @@ bool ParseMonthDay(Cursor at, TimeStamp& stamp) {
          MakeCivil(1970, month, day, hour, minute, second, stamp.civil);
 }
 
-// "May  1 12:00:00", with " 2024" behind it where there is one.
+// "May  1 12:00:00", optionally followed by " 2024".
 bool ParseSyslog(Cursor at, TimeStamp& stamp) {
   static constexpr std::array<absl::string_view, 12> kMonths = {
       "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};

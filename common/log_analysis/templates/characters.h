@@ -6,14 +6,14 @@
 
 namespace galen::log_templates {
 
-// What a byte of a log can be; a byte is several of these.
+// Classes of a byte of a log, as bits; a byte can be in several.
 enum Character : std::uint8_t {
   kDigit = 1,
   kHexLetter = 2,
-  kOtherLetter = 4,  // bytes of characters beyond ASCII too
-  kSpace = 8,        // control characters too
+  kOtherLetter = 4,  // also bytes of characters beyond ASCII
+  kSpace = 8,        // also control characters
   kSlash = 16,
-  kHexJoint = 32,    // within what is written in hexadecimal digits: ":", "-", "."
+  kHexJoint = 32,    // between groups of hexadecimal digits: ":", "-", "."
   kOtherJoint = 64,  // between two masks: "," and some more
   kOther = 128,
 };

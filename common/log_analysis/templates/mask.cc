@@ -52,7 +52,7 @@ class Masker {
   }
 
   // Numbers, addresses, UUIDs, dates, times: hexadecimal digits and joints up to the end of a word,
-  // with a decimal digit among them.
+  // including a decimal digit.
   bool TakeHexadecimal() {
     if (at_ < none_until_) return false;
     const char* at = at_;
@@ -81,7 +81,7 @@ class Masker {
     return true;
   }
 
-  // A word and, where it begins one, the number behind it; else its digits are masked.
+  // A word and the number after it, if any; otherwise its digits are masked.
   void TakeWord() {
     const char* end = at_;
     std::uint8_t seen = 0;
@@ -99,7 +99,7 @@ class Masker {
     }
   }
 
-  // "/a/b.c": two names at least. Behind "//", as in a URL, what comes after it too.
+  // "/a/b.c": at least two names. After "//", as in a URL, also the rest.
   bool TakePath() {
     const char* at = at_;
     const bool url = end_ - at > 1 && at[1] == '/';
@@ -127,7 +127,7 @@ class Masker {
   const char* none_until_ = at_;
   std::size_t size_ = 0;
   std::size_t mask_end_ = 0;
-  bool joined_ = false;  // nothing but joints stands behind the last mask
+  bool joined_ = false;  // only joints follow the last mask
 };
 
 }  // namespace

@@ -10,7 +10,7 @@
 namespace galen::log_templates {
 namespace {
 
-// Places for shapes; a power of two.
+// Number of slots for shapes; a power of two.
 constexpr std::size_t kKnown = 4096;
 
 std::uint64_t LeafKey(std::size_t size, Token key) { return (key & ~std::uint64_t{0xff}) ^ size; }
@@ -32,7 +32,7 @@ bool Miner::IsOf(const Known& known, const Shape& shape) const {
          Matches(kept_[known.index], shape);
 }
 
-// One leaf a length and first token without a mask; where these are too many, one for the rest.
+// One leaf per length and first token without a mask; if there are too many, one for the rest.
 std::uint64_t Miner::LeafOf(const Shape& shape) const {
   const std::uint64_t own = LeafKey(shape.size, shape.key);
   if (leaves_.contains(own)) return own;
@@ -58,7 +58,7 @@ Miner::Index Miner::Closest(std::uint64_t leaf, const Shape& shape, bool changed
       any += static_cast<std::size_t>(tokens[i] == kAnyToken);
       both_any += static_cast<std::size_t>(tokens[i] == kAnyToken && shape.tokens[i] == kAnyToken);
     }
-    // What changes in both says nothing of either.
+    // Tokens that are masked in both do not count.
     const double similar = shape.size == both_any ? 1
                                                   : static_cast<double>(same - both_any) /
                                                         static_cast<double>(shape.size - both_any);
@@ -110,13 +110,13 @@ std::uint64_t Miner::Find(absl::string_view line) const {
 
 Miner::Index Miner::Make(const Shape& shape, absl::string_view line) {
   if (by_id_.size() >= std::max<std::size_t>(1, options_.most_templates)) Drop(oldest_);
-  // Which may have left a place for a key.
+  // The drop may have freed a key.
   const std::uint64_t leaf = LeafOf(shape);
   std::vector<Index>& of_leaf = leaves_[leaf];
   if (of_leaf.empty()) {
     ++keys_[shape.size];
   } else if (of_leaf.size() >= std::max<std::size_t>(1, options_.most_compared)) {
-    // The first of the leaf, whatever it was used for since.
+    // Drops the first template of the leaf, even if it was used recently.
     Drop(of_leaf.front());
     return Make(shape, line);
   }

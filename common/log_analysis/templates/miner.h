@@ -15,49 +15,49 @@ namespace galen::log_templates {
 
 // He, Zhu, Zheng, Lyu: Drain: An Online Log Parsing Approach with Fixed Depth Tree, ICWS 2017.
 struct MinerOptions {
-  // Of a line's tokens so many have to be those of the template (the paper's st, 0.3 to 0.5 by the
-  // system that writes; Drain3's default).
+  // Fraction of a line's tokens that must equal the template's (the paper's st, 0.3 to 0.5
+  // depending on the system; Drain3's default).
   double similarity = 0.4;
-  // Of lines of one length so many beginnings are told apart (the paper's maxChild, 100).
+  // Distinct first tokens per line length (the paper's maxChild, 100).
   std::size_t most_keys = 100;
-  // The least recently used one goes for one that is new (max_clusters of Drain3's example).
+  // A new template replaces the least recently used one (max_clusters of Drain3's example).
   std::size_t most_templates = 1024;
-  // A line is compared with at most so many templates.
+  // Templates that a line is compared with at most.
   std::size_t most_compared = 64;
 };
 
-// Groups lines by template, online: the tree of Drain, over lines that are masked first
-// (MaskToken()). Lines of one template have as many tokens and, as a rule, the same first token
-// without a mask. Beside the tree the shapes of the last lines are kept, so that a line that
-// differs from one before only in what is masked takes no comparison.
+// Groups lines by template, online: the tree of Drain, over masked lines (MaskToken()). Lines of
+// one template have the same number of tokens and usually the same first token without a mask. The
+// shapes of recent lines are kept as well, so that a line that differs from an earlier one only in
+// masked parts needs no comparison.
 //
-// Memory is bounded by the options, a hundred kilobytes and at most some 10 KiB a template,
-// whatever the lines are. The same lines in the same order make the same templates. Not
-// thread-safe: one for each thread.
+// Memory is bounded by the options: a hundred kilobytes and at most about 10 KiB per template, for
+// any lines. The same lines in the same order give the same templates. Not thread-safe: one per
+// thread.
 class Miner {
  public:
-  // A template, as it is told.
+  // A template for output.
   struct Template {
-    std::uint64_t id = 0;  // from 1 on, in the order of the first lines; never used again
+    std::uint64_t id = 0;  // from 1 on, in the order of the first lines; never reused
     std::int64_t count = 0;
-    std::string text;  // tokens parted by one space, "<*>" for what changes
+    std::string text;  // tokens separated by one space; "<*>" for variable parts
   };
   static constexpr std::uint64_t kNone = 0;
 
   explicit Miner(MinerOptions options);
 
-  // Gives the template that the line is of. Never kNone.
+  // Returns the template of the line. Never kNone.
   std::uint64_t Add(absl::string_view line);
-  // The template that the line would be added to without a change of it; kNone: there is none, or
-  // it is no longer kept. Changes nothing.
+  // The template that the line fits without a change of the template; kNone: there is none, or it
+  // is no longer kept. Changes nothing.
   std::uint64_t Find(absl::string_view line) const;
 
-  // Those that are kept, in the order of their first lines.
+  // The kept templates, in the order of their first lines.
   std::vector<Template> Templates() const;
-  // Whether it is still kept.
+  // Whether the template is still kept.
   bool Has(std::uint64_t id) const { return by_id_.contains(id); }
   std::size_t size() const { return by_id_.size(); }
-  // Templates that had to go.
+  // Number of dropped templates.
   std::int64_t dropped() const { return dropped_; }
 
  private:
@@ -69,8 +69,8 @@ class Miner {
     std::int64_t count = 0;
     std::uint64_t leaf = 0;
     std::vector<Token> tokens;
-    std::string text;  // of the first line's tokens, parted by one space
-    // In the order of their use.
+    std::string text;  // tokens of the first line, separated by one space
+    // Neighbours in the order of use.
     Index older = kNoIndex;
     Index newer = kNoIndex;
   };
@@ -84,8 +84,8 @@ class Miner {
   bool IsOf(const Known& known, const Shape& shape) const;
   static std::string TextOf(const Kept& kept);
   std::uint64_t LeafOf(const Shape& shape) const;
-  // The most similar one; kNoIndex: none is similar enough. Without `changed` only those that need
-  // not become another by it.
+  // The most similar template; kNoIndex: none is similar enough. Without `changed` only templates
+  // that fit without a change.
   Index Closest(std::uint64_t leaf, const Shape& shape, bool changed) const;
   Index Make(const Shape& shape, absl::string_view line);
   void Drop(Index index);

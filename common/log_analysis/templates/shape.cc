@@ -10,8 +10,8 @@
 namespace galen::log_templates {
 namespace {
 
-// A hash that is the same in each run and on each machine of a byte order. Who writes a log can
-// make two tokens alike by it; then they are one to us, which costs no more than a wrong group.
+// A hash that is stable across runs and machines of one byte order. The writer of a log can
+// construct collisions; their only effect is a wrong group.
 std::uint64_t Mix(std::uint64_t a, std::uint64_t b) {
   __extension__ using Wide = unsigned __int128;
   const Wide product = static_cast<Wide>(a) * b;
@@ -55,8 +55,8 @@ Token TokenOf(const char* at, std::size_t size, bool masked) {
   return (HashOf(at, size) & ~kMaskBit) | (masked ? kMaskBit : 0);
 }
 
-// What MaskToken() makes one mask of: told without it, since it is so often. `seen`: its
-// characters.
+// Whether MaskToken() replaces all of it by one mask: a fast path for a frequent case. `seen`: the
+// classes of its characters.
 bool IsNumber(const char* begin, const char* end, std::uint8_t seen) {
   if (*begin == '0' && end - begin > 2 && (begin[1] | 0x20) == 'x' &&
       (CharacterOf(begin[2]) & (kDigit | kHexLetter)) != 0) {
@@ -77,7 +77,7 @@ bool IsCall(absl::string_view token) {
          });
 }
 
-// A token that is there in the place of all behind it.
+// A token that replaces all further tokens.
 constexpr absl::string_view kMore = "...";
 
 // Calls `on_token(begin, end, characters)` for each token of the line.
@@ -128,7 +128,7 @@ void ShapeOf(absl::string_view line, Shape& shape) {
     if (text == kMask) {
       add(kAnyToken);
     } else {
-      // The trace of a call, "f(x=0x1f,", is told by what is called.
+      // The key of a trace of a call, "f(x=0x1f,", is the function's name.
       if (size == 0 && IsCall(text)) shape.key = TokenOf(masked, written, true);
       add(TokenOf(masked, written, text.find(kMask) != absl::string_view::npos));
     }

@@ -10,23 +10,23 @@
 
 namespace galen::log_templates {
 
-// A token of a masked line: a number that tells it from others. Bit 0 says that it holds a mask.
+// A token of a masked line, as a hash. Bit 0: it contains a mask.
 using Token = std::uint64_t;
-// Stands for any token; a token that is nothing but a mask is it.
+// Any token; also the value of a token that is only a mask.
 inline constexpr Token kAnyToken = 1;
 inline constexpr Token kMaskBit = 1;
 
-// Of a line, what is looked at: its first bytes, and of these the first tokens. A line that has
-// more tokens is told from one that ends there.
+// Limits of a line: first bytes, and first tokens of these. A line with more tokens differs from
+// one that ends there.
 inline constexpr std::size_t kMostOfLine = 4096;
 inline constexpr std::size_t kMostTokens = 128;
 
-// A line by what does not change in it.
+// The constant parts of a line.
 struct Shape {
   std::array<Token, kMostTokens + 1> tokens;
   std::size_t size = 0;
-  // The first token without a mask; of the trace of a call ("f(x=0x1f, y=2)") the one with its
-  // name.
+  // The first token without a mask; in the trace of a call ("f(x=0x1f, y=2)") the one with the
+  // function's name.
   Token key = kAnyToken;
   std::uint64_t hash = 0;  // of all tokens
 };
@@ -34,7 +34,7 @@ struct Shape {
 // Reads each byte of the line's beginning a bounded number of times. Pure.
 void ShapeOf(absl::string_view line, Shape& shape);
 
-// The tokens of the same line as texts, as many and in the same order, parted by one space.
+// Appends the tokens of the line as texts, in the same number and order, separated by one space.
 void AppendMasked(absl::string_view line, std::string& text);
 
 }  // namespace galen::log_templates

@@ -47,19 +47,19 @@ class Assembler {
     if (found == found_.numbers.end()) return std::nullopt;
     return found->second.value;
   }
-  // Steps of its log went on behind it.
+  // Whether the steps of its log continued after it.
   bool WentOn(const Collected::Mark& mark, std::int64_t least) const {
     return found_.of_logs[mark.log].steps - mark.steps >= least || IsBefore(mark);
   }
 
-  // The program came to its end by itself behind it, and no process ended in another way.
+  // Whether the program ended normally after it, and no process ended in another way.
   bool IsFinishedAfter(const Collected::Mark& mark) const {
     const Collected::Mark* finished = MarkOf(FactKind::kFinished);
     return finished != nullptr && !bad_exit_ && finished->log == mark.log &&
            finished->line > mark.line;
   }
 
-  // Whether it is of an earlier run, which was appended to.
+  // Whether it is from an earlier run in the same log.
   bool IsBefore(const Collected::Mark& mark) const {
     return mark.line < found_.of_logs[mark.log].begun;
   }
@@ -82,7 +82,7 @@ class Assembler {
     if (!stamp.has_value()) return std::nullopt;
     log_scan::TimeContext context;
     context.near = options_.near.has_value() ? options_.near : options_.now;
-    // A log that told a year has told it of all its lines.
+    // A year in a log applies to all its lines.
     for (const Collected::OfLog& of_log : found_.of_logs) {
       if (!of_log.begin.has_value()) continue;
       context.near = of_log.begin;
@@ -99,7 +99,7 @@ class Assembler {
     const Collected::Mark* running = MarkOf(FactKind::kRunning);
     const Collected::Mark* ended = MarkOf(FactKind::kEnded);
     if (scheduler_ == SchedulerState::kUnknown && (running != nullptr || ended != nullptr)) {
-      // The later word counts.
+      // The later line counts.
       const auto place = [](const Collected::Mark& mark) { return std::pair(mark.log, mark.line); };
       const bool is_running =
           ended == nullptr || (running != nullptr && place(*running) > place(*ended));
@@ -107,7 +107,7 @@ class Assembler {
       scheduler_ = is_running ? SchedulerState::kRunning : SchedulerState::kEnded;
       const Collected::Mark& mark = is_running ? *running : *ended;
       report_.scheduler_at = SourceOf(mark, "", found_.mark_texts[kind]);
-      // It is of its own time, whatever time it is now.
+      // The line is valid for its own time, not for the current time.
       if (is_running && mark.time.has_value()) report_.now = mark.time;
     }
     if (scheduler_ != SchedulerState::kUnknown) {
@@ -115,7 +115,7 @@ class Assembler {
     }
   }
 
-  // The format whose steps tell the progress.
+  // Chooses the format whose steps define the progress.
   void ChooseTrack() {
     for (const bool timed : {true, false}) {
       for (const auto& track : found_.tracks) {
@@ -172,7 +172,7 @@ class Assembler {
     progress.timed = steps.timed();
     progress.sum_seconds = steps.seconds();
     if (progress.wall.has_value() && progress.timed) {
-      // Where the steps take longer than the times that the logs tell, these do not span them.
+      // If the steps take longer than the times in the logs span, the times do not cover them.
       const absl::Duration rest = *progress.wall - absl::Seconds(progress.sum_seconds);
       if (rest >= absl::ZeroDuration()) progress.unaccounted = rest;
     }
@@ -258,12 +258,12 @@ class Assembler {
     return shown;
   }
 
-  // From the last step to the end: at least so long nothing was done. By the times of the lines
-  // around it; or by the sum of the steps, where it leaves more than setting up takes.
+  // Minimum idle time from the last step to the end: from the times of the lines around it, or from
+  // the sum of the steps if it leaves more than the setup takes.
   std::optional<absl::Duration> IdleUntil(absl::Time end) const {
     const Progress& progress = report_.progress;
     if (reference_ == nullptr) {
-      // Steps were to come. Whether they would have been known is not known without that word.
+      // Steps were expected only if the log says that training begins.
       const auto begun = BegunAt();
       return begun.has_value() ? std::optional(end - *begun) : std::nullopt;
     }
@@ -287,7 +287,7 @@ class Assembler {
     return begins == nullptr ? std::nullopt : begins->time;
   }
 
-  // The last step was done by then.
+  // Time by which the last step was done.
   std::optional<absl::Time> DoneBy() const {
     if (reference_ == nullptr) return std::nullopt;
     if (step_time_.has_value()) return step_time_;
@@ -377,7 +377,7 @@ class Assembler {
     }
   }
 
-  // The classes that numbers show.
+  // Adds the classes that are derived from numbers.
   void NoteNumbers() {
     if (track_ == nullptr) return;
     for (const Series* rate :
@@ -417,7 +417,7 @@ class Assembler {
       }
     }
     const Status status = report_.decision.status;
-    // A kill of what had stopped before is how it ended, not why.
+    // If the job had stopped before, a kill is only the way it ended, not the reason.
     const bool only_killed = !report_.primary.has_value() ||
                              primary_relation_ == Relation::kMechanism ||
                              primary_relation_ == Relation::kConsequence;

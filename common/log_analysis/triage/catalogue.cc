@@ -15,7 +15,7 @@
 namespace galen::triage {
 namespace {
 
-// Of all expressions together the scan has no more.
+// Maximum number of entries of a kind; bounds the number of expressions in the scan.
 constexpr std::size_t kMostEntries = 2000;
 
 template <typename T>
@@ -39,7 +39,7 @@ constexpr std::array<Word<Quantity>, kQuantities> kQuantityWords = {{
     {"loss", Quantity::kLoss},
 }};
 
-// And the group that a pattern of that kind needs; "": none.
+// A kind of fact, and the group that its pattern needs; "": none.
 struct KindWord {
   absl::string_view text;
   FactKind value;
@@ -92,7 +92,7 @@ std::string Choices(const Words& words) {
                        [](std::string* out, const auto& word) { absl::StrAppend(out, word.text); });
 }
 
-// Reads the fields of one entry; what it does not know is an error.
+// Reads the fields of one entry; an unknown field is an error.
 class Entry {
  public:
   Entry(const Yaml& yaml, absl::string_view file, absl::string_view what)
@@ -100,7 +100,7 @@ class Entry {
 
   absl::Status Check(std::initializer_list<absl::string_view> known) const {
     if (yaml_.kind != Yaml::Kind::kMap) {
-      return YamlError(yaml_, file_, absl::StrCat(what_, ": is no map of fields"));
+      return YamlError(yaml_, file_, absl::StrCat(what_, ": is not a map of fields"));
     }
     for (const Yaml::Field& field : yaml_.fields) {
       if (std::find(known.begin(), known.end(), field.name) == known.end()) {
@@ -152,7 +152,7 @@ class Entry {
     const RE2 compiled(pattern, quiet);
     if (pattern.empty() || !compiled.ok()) {
       return YamlError(yaml_, file_,
-                       absl::StrCat(what_, ": \"", pattern, "\" is no expression of RE2: ",
+                       absl::StrCat(what_, ": \"", pattern, "\" is not a valid RE2 expression: ",
                                     pattern.empty() ? "it is empty" : compiled.error()));
     }
     if (!group.empty() && compiled.NamedCapturingGroups().count(std::string(group)) == 0) {
@@ -264,7 +264,8 @@ absl::Status ParseLimits(const Yaml& yaml, absl::string_view file, Limits& limit
     double value = 0;
     if (field.value.kind != Yaml::Kind::kScalar || !absl::SimpleAtod(field.value.scalar, &value) ||
         !(value >= 0 && value <= 1e9)) {
-      return YamlError(field.value, file, absl::StrCat(field.name, ": is no number from 0 to 1e9"));
+      return YamlError(field.value, file,
+                       absl::StrCat(field.name, ": is not a number from 0 to 1e9"));
     }
     if (field.name == "stall_steps") limits.stall_steps = value;
     if (field.name == "stall_seconds") limits.stall = absl::Seconds(value);
@@ -289,7 +290,7 @@ absl::Status ParseExits(const Yaml& yaml, absl::string_view file,
   return absl::OkStatus();
 }
 
-// Puts what is new before what there is, and what has a known name into its place.
+// Inserts new entries before the existing ones, and replaces entries of the same name.
 template <typename T>
 absl::Status Merge(std::vector<T>& all, std::vector<T> more, absl::string_view file) {
   std::vector<T> fresh;
@@ -336,7 +337,8 @@ const FailureClass* Catalogue::FindClass(absl::string_view name) const {
 absl::Status AddTo(Catalogue& catalogue, absl::string_view text, absl::string_view file) {
   GALEN_ASSIGN_OR_RETURN(const Yaml yaml, ParseYaml(text, file));
   if (yaml.kind != Yaml::Kind::kMap) {
-    return YamlError(yaml, file, "is no map of formats, facts, classes, harmless, exits, limits");
+    return YamlError(yaml, file,
+                     "is not a map of formats, facts, classes, harmless, exits, limits");
   }
   for (const Yaml::Field& section : yaml.fields) {
     const Yaml& value = section.value;
@@ -345,7 +347,7 @@ absl::Status AddTo(Catalogue& catalogue, absl::string_view text, absl::string_vi
       continue;
     }
     if (value.kind != Yaml::Kind::kList) {
-      return YamlError(value, file, absl::StrCat(section.name, ": is no list"));
+      return YamlError(value, file, absl::StrCat(section.name, ": is not a list"));
     }
     if (section.name == "formats") {
       GALEN_RETURN_IF_ERROR(ParseList(value, file, catalogue.formats, ParseFormat));

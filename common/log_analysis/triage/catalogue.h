@@ -13,7 +13,7 @@
 
 namespace galen::triage {
 
-// A number of a line that reports a step.
+// A number in a line that reports a step.
 enum class Quantity {
   kStep,
   kTotal,
@@ -32,24 +32,24 @@ inline constexpr int kQuantities = 12;
 
 struct StepField {
   Quantity quantity = Quantity::kStep;
-  std::vector<std::string> after;   // the first of these that stands in the line
-  std::vector<std::string> before;  // else the number stands right before the first of these
+  std::vector<std::string> after;   // the number follows the first of these in the line
+  std::vector<std::string> before;  // otherwise it directly precedes the first of these
 };
 
-// How a program reports a step (knowledge/triage/formats.yaml says what each field means).
+// A program's report format of a step (knowledge/triage/formats.yaml describes the fields).
 struct StepFormat {
   std::string name;
   std::string framework;
   std::string source;
   std::string line;  // expression of the lines
   std::vector<StepField> fields;
-  std::int64_t first_step = -1;  // -1: not known
+  std::int64_t first_step = -1;  // -1: unknown
   bool interval = false;
   bool last_of_line = false;
   bool declared_total = false;
   bool serving = false;
   bool any_order = false;
-  std::string bar;  // of a bar's name: expression of those that are of steps; "": any
+  std::string bar;  // expression for the names of progress bars of steps; "": any name
 };
 
 enum class FactKind {
@@ -95,10 +95,10 @@ struct FailureClass {
   std::string title;
   Relation relation = Relation::kCause;
   Ends ends = Ends::kNothing;
-  std::string stage;                    // "": told by the steps
+  std::string stage;                    // "": derived from the steps
   std::vector<std::string> signatures;  // of the check log.triage
   std::vector<std::string> patterns;
-  std::vector<std::string> next;  // what to look at
+  std::vector<std::string> next;  // next steps for a person
 };
 
 struct Limits {
@@ -109,7 +109,7 @@ struct Limits {
   double rate_drop_percent = 10;
 };
 
-// What a triage goes by: knowledge/triage.
+// The knowledge of a triage: knowledge/triage.
 struct Catalogue {
   std::vector<StepFormat> formats;
   std::vector<FactPattern> facts;
@@ -118,24 +118,25 @@ struct Catalogue {
   std::map<int, std::string> exits;  // by code
   Limits limits;
 
-  // Null when there is none of that name.
+  // Null: there is no class of that name.
   const FailureClass* FindClass(absl::string_view name) const;
 };
 
-// Classes that are found by numbers, which every catalogue has.
+// Classes that are derived from numbers. Every catalogue has them.
 inline constexpr absl::string_view kHang = "hang";
 inline constexpr absl::string_view kRateDrop = "rate_drop";
 inline constexpr absl::string_view kLossNotFinite = "loss_not_finite";
 
-// Adds what one file says: an entry takes the place of one of the same name, a new one goes before
-// those that were there. INVALID_ARGUMENT names file, line and remedy; expressions are compiled.
+// Adds the entries of one file: an entry replaces one of the same name; new ones are inserted
+// first. INVALID_ARGUMENT names file, line and remedy; expressions are compiled.
 absl::Status AddTo(Catalogue& catalogue, absl::string_view text, absl::string_view file);
 
-// triage/*.yaml of the knowledge directories, later ones on top of earlier ones. NOT_FOUND: none
-// has any; INVALID_ARGUMENT as AddTo(), or when one of the classes above is missing.
+// Loads triage/*.yaml of the knowledge directories; later directories override earlier ones.
+// NOT_FOUND: no directory has such files; INVALID_ARGUMENT as AddTo(), or one of the classes above
+// is missing.
 absl::StatusOr<Catalogue> LoadCatalogue(const std::vector<std::string>& directories);
 
-// What a signature of the check log.triage is called, and its expression, in the check's order.
+// Names and expressions of the signatures of the check log.triage, in the check's order.
 using Signatures = std::vector<std::pair<std::string, std::string>>;
 
 // As words.

@@ -20,9 +20,9 @@
 
 namespace galen::triage {
 
-// What one pass over the logs found; Assemble() makes the report of it.
+// Result of reading all logs once; Assemble() turns it into the report.
 struct Collected {
-  // Where a line stands, and how far the steps of its log had come.
+  // Position of a line, and the number of steps of its log so far.
   struct Mark {
     std::size_t log = 0;
     std::int64_t line = 0;
@@ -42,13 +42,12 @@ struct Collected {
   };
 
   struct OfLog {
-    std::optional<absl::Time> begin;  // the first time that it tells
-    std::optional<absl::Time> end;    // the last
-    // The first time behind the last step: it was done by then.
+    std::optional<absl::Time> begin;  // the first time in it
+    std::optional<absl::Time> end;    // the last time in it
+    // The first time after the last step: the step was done by then.
     std::optional<absl::Time> after_step;
     std::int64_t steps = 0;
-    // The last line that says that a program began; 0: none does. What stands before it is of an
-    // earlier run.
+    // The last line that says that a program began; 0: none. Earlier lines are from an earlier run.
     std::int64_t begun = 0;
   };
 
@@ -59,14 +58,14 @@ struct Collected {
 
   std::vector<LogRead> logs;
   std::vector<OfLog> of_logs;
-  std::vector<std::unique_ptr<StepTrack>> tracks;  // one a format, in the catalogue's order
-  // Tracks of bars of which no line says that they count the steps that were asked for.
+  std::vector<std::unique_ptr<StepTrack>> tracks;  // one per format, in the catalogue's order
+  // Per track: it is a progress bar that only seems to count the training steps.
   std::vector<bool> guessed;
   std::vector<ClassHit> classes;               // in the catalogue's order
   std::map<FactKind, Number> numbers;          // the last of each
   std::map<FactKind, std::string> texts;       // the first of each
   std::map<FactKind, Mark> marks;              // the last line of each kind
-  std::map<FactKind, std::string> mark_texts;  // and what it says
+  std::map<FactKind, std::string> mark_texts;  // and its text
   std::map<int, ExitReport> exits;
 };
 

@@ -8,6 +8,7 @@
 #include "absl/strings/str_replace.h"
 #include "common/base/status_macros.h"
 #include "common/log_analysis/triage/first_failures.h"
+#include "common/log_analysis/triage/signatures.h"
 
 namespace galen::triage {
 namespace {
@@ -57,9 +58,9 @@ absl::StatusOr<std::unique_ptr<const CompiledCatalogue>> CompiledCatalogue::Crea
   for (std::size_t i = 0; i < all.facts.size(); ++i) {
     const FactPattern& fact = all.facts[i];
     inside->facts.push_back(std::make_unique<FactReader>(fact.pattern));
-    // One that is about paths finds nothing in lines.
+    // A pattern for paths is not searched in lines.
     if (fact.kind == FactKind::kRankFile) continue;
-    // The automaton knows no names of groups.
+    // The automaton does not support named groups.
     add(Owner::Kind::kFact, i,
         absl::StrReplaceAll(
             fact.pattern,
@@ -81,12 +82,13 @@ absl::StatusOr<std::unique_ptr<const CompiledCatalogue>> CompiledCatalogue::Crea
   for (const auto& [name, pattern] : signatures) {
     if (inside->signatures->Add(pattern, nullptr) < 0) {
       return absl::InvalidArgumentError(
-          absl::StrCat("log.triage: signature ", name, " is no expression of RE2"));
+          absl::StrCat("log.triage: signature ", name, " is not a valid RE2 expression"));
     }
     inside->signature_names.push_back(name);
-    known[name] = true;
-    // The facts tell that a program came to its end.
-    if (!absl::StartsWith(name, "none:") && !absl::StartsWith(name, "done:")) {
+    const SignatureName parsed = ParseSignatureName(name);
+    known[parsed.name] = true;
+    // The facts cover the normal end of a program, and steps its progress.
+    if (parsed.kind == SignatureName::Kind::kFailure) {
       add(Owner::Kind::kFailure, 0, pattern, absl::StrCat("signature ", name));
     }
   }

@@ -14,16 +14,16 @@
 
 namespace galen::triage {
 
-// A pattern whose named groups are read.
+// A compiled pattern and the indices of its named groups.
 struct FactReader {
   explicit FactReader(const std::string& pattern);
   RE2 expression;
-  int number = 0;  // 0: there is no such group
+  int number = 0;  // 0: no such group
   int text = 0;
   int time = 0;
 };
 
-// Whose an expression of the automaton is.
+// The owner of an expression of the automaton.
 struct Owner {
   enum class Kind { kFormat, kFact, kClass, kFailure };
   Kind kind = Kind::kFailure;
@@ -35,10 +35,10 @@ struct CompiledCatalogue::Inside {
   std::unique_ptr<const log_scan::PatternDatabase> database;
   std::vector<Owner> owners;  // of the database's expressions
   std::vector<std::unique_ptr<const FactReader>> facts;
-  std::vector<std::unique_ptr<const RE2>> bars;  // of each format; null: any bar is of steps
+  std::vector<std::unique_ptr<const RE2>> bars;  // per format; null: any bar counts steps
   std::vector<std::string> signature_names;
   std::unique_ptr<RE2::Set> signatures;
-  std::unique_ptr<RE2::Set> harmless;                      // null: there is none
+  std::unique_ptr<RE2::Set> harmless;                      // null: none
   absl::flat_hash_map<std::string, std::size_t> class_of;  // by signature
 };
 

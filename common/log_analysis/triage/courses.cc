@@ -26,7 +26,7 @@ std::vector<Course> CoursesOf(const StepTrack& track, const JobContext& context)
   };
   add("step time", "s", track.seconds(), false, 1);
   add("tokens per GPU", "/s", track.tokens_per_gpu(), false, 1);
-  // Samples of a step are as long as they were asked to be, by what the log declares.
+  // Samples have the sequence length that the log declares.
   if (track.tokens_per_gpu().count() == 0 && context.sequence_length.has_value() &&
       context.world_size.value_or(0) > 0) {
     add("tokens per GPU", "/s", track.samples(), true,

@@ -4,17 +4,17 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "absl/strings/strip.h"
 #include "common/base/re2_piece.h"
 #include "common/base/text.h"
 #include "common/log_analysis/scan/line_facts.h"
 #include "common/log_analysis/scan/timestamp.h"
+#include "common/log_analysis/triage/signatures.h"
 #include "re2/re2.h"
 
 namespace galen::triage {
 namespace {
 
-// A launcher starts a process again, or says that it will.
+// A launcher restarts a process, or announces it.
 constexpr char kRestart[] =
     R"((?i)\b(?:restart(?:ing|ed)|will restart|relaunch(?:ing|ed)|requeued)\b)";
 
@@ -45,7 +45,7 @@ void FirstFailures::NoteExit(const JobLine& line) {
   if (exits_.size() < kMaxRanks) exits_.emplace(exit->rank.value_or(-1), *exit);
 }
 
-// Failures of this log, so far, ended nothing.
+// Drops the failures of this log so far: the program survived them.
 void FirstFailures::ForgetSurvived() {
   first_ = before_.first;
   for (auto& [rank, failure] : before_.by_rank) {
@@ -65,6 +65,7 @@ absl::string_view FirstFailures::Add(const JobLine& line) {
     clock_.reset();
     loading_ = false;
     began_anew_ = false;
+    beyond_start_ = false;
     before_ = {first_, {}, count_};
   }
   const absl::string_view dated = line.dated.empty() ? line.text : line.dated;
@@ -91,21 +92,29 @@ absl::string_view FirstFailures::Add(const JobLine& line) {
   }
   const int index = first_of_(line.text);
   if (index < 0) return "";
-  absl::string_view signature = signatures_[static_cast<std::size_t>(index)];
-  const bool of_survivor = absl::ConsumePrefix(&signature, "after:");
+  const SignatureName parsed = ParseSignatureName(signatures_[static_cast<std::size_t>(index)]);
+  absl::string_view signature = parsed.name;
   const absl::string_view shown = signature;
-  if (absl::StartsWith(signature, "none:")) return "";
-  if (absl::StartsWith(signature, "done:")) {
-    if (!began_anew_) ForgetSurvived();
-    return "";
+  switch (parsed.kind) {
+    case SignatureName::Kind::kFailure:
+      break;
+    case SignatureName::Kind::kConnected:
+      if (!began_anew_ && !beyond_start_) ForgetSurvived();
+      return "";
+    case SignatureName::Kind::kDone:
+      if (!began_anew_) ForgetSurvived();
+      return "";
+    case SignatureName::Kind::kHarmless:
+      return "";
   }
+  beyond_start_ = beyond_start_ || !parsed.of_start;
   if (signature == "cuda_oom" && loading_) signature = "cuda_oom_in_load";
   ++count_;
   Failure failure;
   failure.rank = log_scan::FindRank(line.text);
   if (!failure.rank.has_value()) failure.rank = line.rank;
   const auto known = failure.rank.has_value() ? by_rank_.find(*failure.rank) : by_rank_.end();
-  // Nothing to learn: this rank failed earlier, and so did another.
+  // Nothing new: this rank failed earlier, and so did another.
   if (first_.has_value() && known != by_rank_.end() && !clock_.has_value() &&
       !first_->of_survivor && !known->second.of_survivor) {
     return shown;
@@ -116,7 +125,7 @@ absl::string_view FirstFailures::Add(const JobLine& line) {
   failure.node = std::string(line.node);
   failure.line = line.number;
   failure.time = clock_;
-  failure.of_survivor = of_survivor;
+  failure.of_survivor = parsed.of_survivor;
   if (failure.rank.has_value() && by_rank_.size() < kMaxRanks &&
       (known == by_rank_.end() || Earlier(failure, known->second))) {
     before_.by_rank.try_emplace(
@@ -135,7 +144,7 @@ std::vector<std::string> BeganAnewExpressions() {
 
 std::vector<std::string> FirstFailureExpressions() {
   std::vector<std::string> expressions = BeganAnewExpressions();
-  // What a traceback goes through.
+  // Frames of a traceback.
   for (const char* more :
        {R"(Traceback \(most recent call last\))", R"(load_state_dict)", R"(torch\.load\()",
         R"(load_checkpoint)", R"(load_from_checkpoint)", R"(torch/serialization\.py)"}) {

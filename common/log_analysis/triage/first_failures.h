@@ -17,19 +17,18 @@ namespace galen::triage {
 
 // A line of one of a job's logs.
 struct JobLine {
-  std::uintptr_t log_id = 0;  // tells the log from others
-  absl::string_view log;      // its name
-  absl::string_view node;     // that wrote it; "" where it is not known
-  std::optional<int> rank;    // whose log it is
+  std::uintptr_t log_id = 0;  // id of the log
+  absl::string_view log;      // name of the log
+  absl::string_view node;     // writer; "": unknown
+  std::optional<int> rank;    // rank of the log
   std::int64_t number = 0;    // 1 and up
   absl::string_view text;
-  // A line at or before this one that carries a time, where it is known; else this line is looked
-  // at.
+  // A line at or before this one with a time, if known; otherwise this line is searched for one.
   absl::string_view dated;
 };
 
-// The first failure of a job, found line by line in constant memory. Lines of one log have to come
-// in their order; logs may come in any.
+// Finds the first failure of a job line by line in constant memory. Lines of one log must come in
+// order; logs may come in any order.
 class FirstFailures {
  public:
   struct Failure {
@@ -40,38 +39,38 @@ class FirstFailures {
     std::int64_t line = 0;
     std::optional<absl::Time> time;
     std::optional<int> rank;
-    bool of_survivor = false;  // it tells that a peer is gone
+    bool of_survivor = false;  // it reports the loss of a peer
   };
 
-  // What a failure looks like: the place of the first signature, the most specific first, that a
-  // line holds; -1 for none.
+  // Returns the index of the first signature, the most specific first, that matches a line; -1:
+  // none.
   using FirstOf = std::function<int(absl::string_view line)>;
 
-  // `signatures`: their names; those named "none:..." look like a failure and are none, those named
-  // "after:NAME" are NAME as survivors tell it: a failure of a rank itself within a minute comes
-  // before them. One named "done:..." tells that the program came to its end by itself: it survived
-  // all failures that its log holds so far, unless a process ended with an error or was restarted.
-  // `near`: a time that the logs are about, or infinite.
+  // `signatures`: their names, as ParseSignatureName() reads them. A failure of a rank itself
+  // within a minute takes precedence over what survivors report. A program that ended normally
+  // survived all failures in its log so far; one whose processes are connected survived those of
+  // the start, unless others are among them. Both only if no process ended with an error or was
+  // restarted. `near`: a time that the logs are about, or infinite.
   FirstFailures(std::vector<std::string> signatures, FirstOf first_of, absl::Time near);
 
-  // Gives the signature that the line shows; "" where it shows none.
+  // Returns the signature of the line; "": none.
   absl::string_view Add(const JobLine& line);
 
-  // The first one; nothing when there is none.
+  // The first failure; nothing: there is none.
   const std::optional<Failure>& first() const { return first_; }
   // Failures by rank, at most kMaxRanks.
   const std::map<int, Failure>& by_rank() const { return by_rank_; }
-  // By rank, -1 where it is not known, at most kMaxRanks.
+  // By rank (-1: unknown), at most kMaxRanks.
   const std::map<int, ExitReport>& exits() const { return exits_; }
   std::int64_t count() const { return count_; }
-  // A barrier was given up after just the time that it was configured to wait; nothing when no
-  // collective was given up.
+  // Whether a barrier was aborted exactly at its configured timeout; nothing: no collective was
+  // aborted.
   std::optional<bool> timeout_equals_configured() const { return timeout_equals_; }
 
   static constexpr std::size_t kMaxRanks = 100'000;
 
  private:
-  // The state before the log that is being read.
+  // The state before the current log.
   struct Before {
     std::optional<Failure> first;
     std::map<int, std::optional<Failure>> by_rank;  // of ranks that failed in this log
@@ -86,9 +85,10 @@ class FirstFailures {
   const FirstOf first_of_;
   const absl::Time near_;
   std::uintptr_t log_ = 0;
-  std::optional<absl::Time> clock_;  // of the last line that carried a time
-  bool loading_ = false;             // the traceback that is being read goes through a load
-  bool began_anew_ = false;          // a process of the log ended or was started again
+  std::optional<absl::Time> clock_;  // of the last line with a time
+  bool loading_ = false;             // the current traceback passes through a load
+  bool began_anew_ = false;          // a process of the log ended or was restarted
+  bool beyond_start_ = false;        // a failure of the log is not one of the start
   Before before_;
   std::optional<Failure> first_;
   std::map<int, Failure> by_rank_;
@@ -97,11 +97,11 @@ class FirstFailures {
   std::int64_t count_ = 0;
 };
 
-// Expressions: a line that matches none of them tells neither that a process ended in another way
-// than by itself nor that one was started again.
+// Expressions: a line that matches none of them reports neither an abnormal end of a process nor a
+// restart.
 std::vector<std::string> BeganAnewExpressions();
 
-// Expressions: what Add() makes something of, beside the signatures.
+// Expressions that Add() uses in addition to the signatures.
 std::vector<std::string> FirstFailureExpressions();
 
 }  // namespace galen::triage

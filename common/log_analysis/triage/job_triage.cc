@@ -25,14 +25,14 @@
 namespace galen::triage {
 namespace {
 
-// Of a line, what is looked at.
+// Bytes of a line that are read.
 constexpr std::size_t kMostOfLine = 8192;
 constexpr std::size_t kMostText = 512;
-// Lines at the beginning of a log in which its first time is looked for, and bytes at its end in
-// which the last.
+// Lines at the beginning of a log that are searched for its first time, and bytes at its end that
+// are searched for its last.
 constexpr int kLinesOfBegin = 2000;
 constexpr std::size_t kTail = StrangeLines::kEnd;
-// Lines behind the last step in which a time is looked for.
+// Lines after the last step that are searched for a time.
 constexpr int kLinesBehind = 256;
 
 }  // namespace
@@ -85,7 +85,7 @@ class JobTriage::Pass {
     found_.logs[log_].lines += lines_;
     found_.logs[log_].trouble = CleanText(trouble, kMostText);
     ReadEnd();
-    // The last time of the log: the closest before its end.
+    // The last time of the log: the closest one before its end.
     absl::string_view rest = tail_;
     while (!rest.empty()) {
       const std::size_t end = rest.back() == '\n' ? rest.size() - 1 : rest.size();
@@ -99,7 +99,7 @@ class JobTriage::Pass {
 
   Collected Take() {
     for (const auto& track : found_.tracks) track->Finish();
-    // What a launcher says of a rank counts more than what is read of a container.
+    // A launcher's report about a rank takes precedence over that of a container.
     std::map<int, ExitReport> exits = failures_.exits();
     exits.merge(found_.exits);
     found_.exits = std::move(exits);
@@ -115,7 +115,7 @@ class JobTriage::Pass {
     std::size_t expression;
   };
 
-  // The line that is looked at.
+  // The current line.
   struct Line {
     absl::string_view block;
     std::size_t begin = 0;
@@ -154,7 +154,7 @@ class JobTriage::Pass {
     log_scan::TimeContext context;
     context.near = near_.has_value() ? near_ : options_.near;
     if (!context.near.has_value()) context.near = options_.now;
-    // What was written was written before now.
+    // No line was written after now.
     context.latest = options_.latest.value_or(absl::Now());
     return log_scan::Resolve(*stamp, context);
   }
@@ -183,7 +183,7 @@ class JobTriage::Pass {
       }
       if (!matches_.empty()) {
         const Match& before = matches_.back();
-        // Many an expression ends at several places of a line.
+        // An expression may match at several places of a line.
         if (before.begin == begin && before.expression == expression) return;
         sorted = sorted && (before.begin < begin ||
                             (before.begin == begin && before.expression < expression));
@@ -225,7 +225,7 @@ class JobTriage::Pass {
     KeepTail(block);
   }
 
-  // Of the lines that are known, those of the end of the log are looked for.
+  // Keeps only the known lines near the end of the log.
   void ForgetKnown() {
     if (known_.size() < kTail || place_ < kTail) return;
     known_.erase(known_.begin(), std::lower_bound(known_.begin(), known_.end(), place_ - kTail));
@@ -243,7 +243,7 @@ class JobTriage::Pass {
     strange_.Add(line);
   }
 
-  // The lines of the block that begin at places that are samples.
+  // Reads the lines of the block that begin at sampled places.
   void Sample(absl::string_view block) {
     std::uint64_t place = std::max<std::uint64_t>(place_, StrangeLines::kEnd);
     std::int64_t number = lines_ + 1;
@@ -267,12 +267,12 @@ class JobTriage::Pass {
     }
   }
 
-  // The lines of the end of the log that are no samples.
+  // Reads the lines at the end of the log that are not samples.
   void ReadEnd() {
     absl::string_view rest = tail_;
     if (place_ > kTail) {
       rest.remove_prefix(rest.size() - kTail);
-      // A line that begins before it is not looked at.
+      // A line that begins before it is skipped.
       rest.remove_prefix(std::min(LineEnd(rest, 0) + 1, rest.size()));
     }
     std::int64_t number = lines_ - static_cast<std::int64_t>(log_scan::CountNewlines(rest)) + 1 -
@@ -288,7 +288,7 @@ class JobTriage::Pass {
     strange_.EndLog(place_);
   }
 
-  // tail_ holds the last kTail bytes of the log, or some more.
+  // Keeps in tail_ at least the last kTail bytes of the log.
   void KeepTail(absl::string_view block) {
     if (block.size() >= kTail) {
       block.remove_prefix(block.size() - kTail);
@@ -299,7 +299,7 @@ class JobTriage::Pass {
     if (tail_.size() > 2 * kTail) tail_.erase(0, tail_.size() - kTail);
   }
 
-  // The line, or the closest of some before it, that carries a time.
+  // The line, or the closest of some lines before it, that has a time.
   absl::string_view Dated(const Line& line) const {
     int lines_back = log_scan::kLinesBack;
     const absl::string_view dated =
@@ -326,7 +326,7 @@ class JobTriage::Pass {
     }
   }
 
-  // The first time behind the last step.
+  // Searches for the first time after the last step.
   void LookBehindStep(absl::string_view block) {
     for (; behind_left_ > 0 && !block.empty(); --behind_left_) {
       const std::size_t end = LineEnd(block, 0);
@@ -339,7 +339,7 @@ class JobTriage::Pass {
     }
   }
 
-  // True when the line told of a step that is new.
+  // True if the line reported a new step.
   bool ReadLine(const Line& line, std::size_t from, std::size_t to) {
     bool failure = false;
     bool read = false;
@@ -369,7 +369,7 @@ class JobTriage::Pass {
 
   bool ReadStep(const Line& line, std::size_t index, bool* stepped) {
     const StepFormat& format = inside_.catalogue.formats[index];
-    // Of a line that is drawn over and over, its end is what stands there.
+    // A line that is redrawn repeatedly shows its end.
     const std::size_t size = line.end - line.begin;
     const absl::string_view text = format.last_of_line && size > kMostOfLine
                                        ? line.block.substr(line.end - kMostOfLine, kMostOfLine)
@@ -384,8 +384,8 @@ class JobTriage::Pass {
                   [this](absl::string_view whole) { return TimeOf(whole.substr(0, kHead)); });
     if (added == 0) return true;
     *stepped = true;
-    // How far a log had come is told by the writer that came first in it: another rank may only be
-    // late with the same step.
+    // The first writer of a log defines its progress: another rank may only report the same step
+    // later.
     std::optional<std::string>& first = first_writer_[index];
     if (!first.has_value()) first = std::string(prefix);
     if (*first == prefix) {
@@ -398,8 +398,8 @@ class JobTriage::Pass {
     return true;
   }
 
-  // Programs draw bars of many things. Of steps is one whose total was declared; else, by its name,
-  // one that has none or a step's, and of these the one that runs longest: evaluations and
+  // Programs draw progress bars of many things. A bar counts steps if its total was declared;
+  // otherwise if it has no name or a name for steps, and runs longest of these: evaluations and
   // preparations are shorter than the training that they are part of.
   bool IsBarOfSteps(std::size_t index, const StepLine& step, absl::string_view text) {
     const auto declared = found_.numbers.find(FactKind::kTotalSteps);
@@ -473,7 +473,7 @@ class JobTriage::Pass {
       options_.on_fact(told);
     }
     if (fact.kind == FactKind::kBegins) found_.of_logs[log_].begun = line.number;
-    // Of appended runs the last one is told.
+    // The last of several appended runs counts.
     if (fact.kind == FactKind::kJob && reader.text > 0) {
       const std::string job = CleanText(group(reader.text), 253);
       if (!job.empty() && found_.texts[fact.kind] != job) {
@@ -490,7 +490,7 @@ class JobTriage::Pass {
     ExitReport end;
     end.exit_code = code;
     end.signal = code > 128 && code < 128 + 65 ? code - 128 : 0;
-    // Of several of which it is not known whose they are, one that is an error.
+    // If several exits have an unknown rank, keep one with an error.
     ExitReport& known = found_.exits[rank_.value_or(-1)];
     if (known.exit_code.value_or(0) == 0) known = end;
   }
@@ -548,19 +548,19 @@ class JobTriage::Pass {
   log_scan::LineBlocks blocks_;
   std::vector<Match> matches_;
   std::vector<int> signature_places_;
-  std::optional<absl::Time> near_;  // the first time of the logs, where it tells its year
+  std::optional<absl::Time> near_;  // the first time of the logs, if it has a year
   Collected found_;
   std::size_t log_ = 0;
   std::optional<int> rank_;
   std::int64_t lines_ = 0;
   int begin_looked_ = 0;
   std::string tail_;
-  std::uint64_t place_ = 0;           // of the block, in bytes of the log made fit
-  std::vector<std::uint64_t> known_;  // places of lines of which something is known, the last ones
+  std::uint64_t place_ = 0;           // of the block, in bytes of the normalized log
+  std::vector<std::uint64_t> known_;  // places of the last known lines
   StrangeLines strange_;
-  int behind_left_ = 0;  // lines in which a time behind the last step is looked for
+  int behind_left_ = 0;  // lines left to search for a time after the last step
   std::vector<std::int64_t> steps_of_track_;
-  std::vector<double> bar_elapsed_;  // the longest that a bar of each track ran; -1: none did
+  std::vector<double> bar_elapsed_;  // longest time of a bar per track; -1: none
   std::vector<std::optional<std::string>> first_writer_;
 };
 

@@ -17,12 +17,12 @@
 
 namespace galen::triage {
 
-// A catalogue made ready: all expressions compiled into one automaton. Immutable, thread-safe.
+// A catalogue with all expressions compiled into one automaton. Immutable, thread-safe.
 class CompiledCatalogue {
  public:
   // `signatures`: of the check log.triage. `cache_directory`: see log_scan::PatternDatabase.
-  // INVALID_ARGUMENT names an expression that the scan cannot take, or a class that names a
-  // signature that there is not.
+  // INVALID_ARGUMENT names an expression that the scan does not support, or a class with an unknown
+  // signature.
   static absl::StatusOr<std::unique_ptr<const CompiledCatalogue>> Create(
       Catalogue catalogue, const Signatures& signatures, const std::string& cache_directory);
   ~CompiledCatalogue();
@@ -38,15 +38,15 @@ class CompiledCatalogue {
   std::unique_ptr<const Inside> inside_;
 };
 
-// A step as the writer that came first in its log told it.
+// A step as reported by the first writer of its log.
 struct ToldStep {
   const StepLine* step = nullptr;
   std::size_t log = 0;
   std::optional<absl::Time> time;  // of its own line
-  std::optional<absl::Time> near;  // of the closest line before it that has one
+  std::optional<absl::Time> near;  // of the closest line before it with a time
 };
 
-// A line that is a fact.
+// A fact in a line.
 struct ToldFact {
   FactKind kind = FactKind::kJob;
   std::optional<std::int64_t> number;
@@ -55,21 +55,21 @@ struct ToldFact {
 };
 
 struct TriageOptions {
-  // What is known of the scheduler beside the logs; it counts more than what they say.
+  // State from the scheduler itself; takes precedence over the logs.
   SchedulerState scheduler = SchedulerState::kUnknown;
-  // The moment that is asked about.
+  // The time for which the status is wanted.
   std::optional<absl::Time> now;
-  // A moment that the logs are about: tells the year of stamps that have none.
+  // A time that the logs are about: gives the year of stamps without one.
   std::optional<absl::Time> near;
   // No line was written later; nothing: now.
   std::optional<absl::Time> latest;
-  // Are told of each as it is read; null: nobody is.
+  // Called for each step and fact as it is read; may be null.
   std::function<void(const ToldStep&)> on_step;
   std::function<void(const ToldFact&)> on_fact;
 };
 
-// Says of the logs of a job how it is, what it died of and how far it came: one pass, constant
-// memory. Not thread-safe.
+// Reads the logs of a job and reports its status, its cause of death and its progress: one pass,
+// constant memory. Not thread-safe.
 class JobTriage {
  public:
   // `compiled` must outlive this.
@@ -78,18 +78,17 @@ class JobTriage {
   JobTriage(const JobTriage&) = delete;
   JobTriage& operator=(const JobTriage&) = delete;
 
-  // Begins a log, after the one before it. `rank`: whose log it is; where it is not known, and the
-  // path names one, that one's.
+  // Begins the next log. `rank`: the rank of the log; if unknown, the rank in the path, if any.
   void BeginLog(absl::string_view name, std::optional<int> rank = std::nullopt);
-  // The next piece of the log, cut in any way.
+  // The next piece of the log, of any size.
   void Feed(absl::string_view chunk);
-  // Ends the log; `trouble`: why it was not read to its end.
+  // Ends the log; `trouble`: why it was not read completely.
   void EndLog(absl::string_view trouble = "");
 
   // Once, last.
   JobReport Finish();
 
-  // At most so many logs are told apart; later ones count as one.
+  // Maximum number of separate logs; later ones count as one.
   static constexpr std::size_t kMaxLogs = 10'000;
 
  private:

@@ -9,12 +9,11 @@
 
 namespace galen::triage {
 
-// Where the line of `at` begins, and where it ends.
+// Begin and end of the line with byte `at`.
 std::size_t LineBegin(absl::string_view block, std::size_t at);
 std::size_t LineEnd(absl::string_view block, std::size_t at);
 
-// What a log tells the year by: a stamp in the heads of its first lines that has a year, and fits
-// the first stamp.
+// The year of a log: a stamp with a year in the heads of its first lines that fits the first stamp.
 std::optional<absl::Time> YearOf(absl::string_view block, int lines, std::size_t head);
 
 }  // namespace galen::triage

@@ -9,7 +9,7 @@
 namespace galen::triage {
 namespace {
 
-// An exit code as a shell or a launcher gives it, made into code and signal.
+// Splits an exit code of a shell or a launcher into code and signal.
 void SetCode(int code, ExitReport* report) {
   if (code < 0 && code > -65) {
     report->signal = -code;

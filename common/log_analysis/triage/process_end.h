@@ -17,14 +17,14 @@ struct ExitReport {
   std::optional<int> signal;
 };
 
-// The report that a line of torchrun, srun, mpirun or a shell holds; nothing when it holds none.
-// Exit codes of 128 and more are a shell's way to name a signal. Pure.
+// The exit report in a line of torchrun, srun, mpirun or a shell; nothing if there is none. Exit
+// codes of 128 and more are a shell's way to report a signal. Pure.
 std::optional<ExitReport> FindExit(absl::string_view line);
 
-// A collective that the watchdog of PyTorch gave up.
+// A collective that the watchdog of PyTorch aborted.
 struct WatchdogTimeout {
   std::optional<int> rank;
-  std::string group;  // "" where the release does not print it
+  std::string group;  // "": the release does not print it
   std::int64_t sequence = -1;
   std::string op;  // "ALLREDUCE"
   std::int64_t numel_in = -1;
@@ -35,7 +35,7 @@ struct WatchdogTimeout {
 // Pure.
 std::optional<WatchdogTimeout> FindWatchdogTimeout(absl::string_view line);
 
-// Expressions: a line that matches none of them holds neither.
+// Expressions: a line that matches none of them contains neither.
 std::vector<std::string> ProcessEndExpressions();
 
 }  // namespace galen::triage

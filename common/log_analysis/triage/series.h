@@ -20,12 +20,12 @@ class ExactSum {
   double lost_ = 0;
 };
 
-// Numbers over steps, of any length in constant memory: the course of them as means of equal runs
-// of numbers, and exactly what counts: how many, their sum, smallest, largest, first and last.
+// A series of numbers over steps, of any length in constant memory: its course as means of runs of
+// equal length, and exact count, sum, minimum, maximum, first and last numbers.
 class Series {
  public:
   static constexpr std::size_t kPoints = 256;
-  // Of the comparison of the end with the beginning.
+  // Numbers in the comparison of the end with the beginning.
   static constexpr std::size_t kLast = 10;
 
   struct Point {
@@ -34,7 +34,7 @@ class Series {
     std::int64_t count = 0;
   };
 
-  // What is not finite is left out. `warm`: no longer one of the first steps of a run.
+  // Numbers that are not finite are ignored. `warm`: not one of the first steps of a run.
   void Add(std::int64_t step, double value, bool warm);
 
   std::int64_t count() const { return count_; }
@@ -43,10 +43,10 @@ class Series {
   double max() const { return max_; }
   // At most kPoints of them; the last one may stand for fewer numbers than the others.
   std::vector<Point> Points() const;
-  // Of the numbers that were warm; of all where none was. Nothing where there is none.
+  // Mean of the warm numbers, or of all if none is warm. Nothing: there are no numbers.
   std::optional<double> SteadyMean() const;
-  // The mean of the last kLast numbers against that of the kLast after the first five, as a
-  // fraction: -0.1 is a tenth less. Nothing where there are not enough of them to tell.
+  // Change from the mean of the kLast numbers after the first five to that of the last kLast, as a
+  // fraction: -0.1 is a tenth less. Nothing: too few numbers.
   std::optional<double> Change() const;
 
  private:

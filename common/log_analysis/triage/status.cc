@@ -21,16 +21,15 @@ Decision Make(Status status, std::string why) {
   return decision;
 }
 
-// Of a job of which nothing says that it is over.
+// Decides for a job without any sign of its end.
 Decision DecideOpen(const Evidence& evidence, const Limits& limits) {
   switch (evidence.scheduler) {
     case SchedulerState::kEnded:
       return Make(Status::kUnknownDeath,
-                  "the scheduler says that the job is over, and the log ends without a word of it");
+                  "the scheduler says that the job is over, and the log does not mention its end");
     case SchedulerState::kUnknown:
       return Make(Status::kUnknown,
-                  "the log ends without a word of how the job ended, and whether it still runs is "
-                  "not known");
+                  "the log does not say how the job ended, and whether it still runs is unknown");
     case SchedulerState::kRunning:
       break;
   }
@@ -38,9 +37,9 @@ Decision DecideOpen(const Evidence& evidence, const Limits& limits) {
     return Make(
         Status::kUnknown,
         evidence.last_step >= 0
-            ? "the scheduler says that the job runs; no time tells when the last step was done"
-            : "the scheduler says that the job runs; the log tells of no step, and not when "
-              "steps were to begin");
+            ? "the scheduler says that the job runs; the time of its last step is unknown"
+            : "the scheduler says that the job runs; the log shows no step, and not when steps "
+              "were due to begin");
   }
   const absl::Duration away = *evidence.now - *evidence.progress;
   const absl::Duration limit = StallLimit(evidence, limits);
@@ -80,14 +79,14 @@ Decision Decide(const Evidence& evidence, const Limits& limits) {
   }
   if (all_steps || evidence.finished) {
     Decision decision =
-        Make(Status::kCompleted, evidence.finished ? "the program says that it came to its end"
-                                                   : "all steps that were asked for are done");
+        Make(Status::kCompleted, evidence.finished ? "the program reports a normal end"
+                                                   : "all requested steps are done");
     decision.soft = bad_end;
-    if (bad_end) decision.why += "; what failed besides did not stop it";
+    if (bad_end) decision.why += "; other failures did not stop it";
     return decision;
   }
   if (evidence.planned_end && evidence.ended_by != Ends::kFailed) {
-    return Make(Status::kCompleted, "the program ended before its last step, as it was told to");
+    return Make(Status::kCompleted, "the program ended before its last step, as configured");
   }
   if (evidence.summary_code.has_value()) {
     const int code = *evidence.summary_code;
@@ -98,13 +97,13 @@ Decision Decide(const Evidence& evidence, const Limits& limits) {
     return with_stall(
         Make(Status::kFailed, absl::StrCat("the job's summary says that it ended with ", code)));
   }
-  // What hangs may have said why: as long as it runs it has not failed.
+  // A hanging job may have logged a failure, but it has not failed while it runs.
   if (evidence.scheduler == SchedulerState::kRunning) return DecideOpen(evidence, limits);
   if (evidence.ended_by == Ends::kCancelled) {
     return with_stall(Make(Status::kCancelled, "the scheduler ended the job"));
   }
   if (evidence.ended_by == Ends::kFailed) {
-    return with_stall(Make(Status::kFailed, "the log tells of a failure, and of no step after it"));
+    return with_stall(Make(Status::kFailed, "the log shows a failure, and no step after it"));
   }
   if (evidence.bad_exit) {
     return with_stall(Make(Status::kFailed, "a process ended with an error"));

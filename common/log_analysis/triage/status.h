@@ -12,54 +12,55 @@
 namespace galen::triage {
 
 enum class Status {
-  kUnknown,  // the log does not tell
+  kUnknown,  // the log does not show it
   kCompleted,
   kFailed,
   kCancelled,
   kRunning,
   kHanging,
-  kUnknownDeath,  // it is over, and the log does not tell how
+  kUnknownDeath,  // it is over, and the log does not show how
 };
 
 enum class SchedulerState { kUnknown, kRunning, kEnded };
 
-// What tells the status of a job.
+// Evidence for the status of a job.
 struct Evidence {
   // The exit code that the job's own wrapper printed at its end.
   std::optional<int> summary_code;
-  // The program came to its end by itself; or ended before its last step, as it was told to.
+  // The program ended normally; or before its last step, as configured.
   bool finished = false;
   bool planned_end = false;
-  // The last of what ended the job and did not let it go on.
+  // The last event that ended the job for good.
   Ends ended_by = Ends::kNothing;
-  // A process ended with a code or signal that is an error, SIGINT and SIGTERM apart; with those.
+  // A process ended with an error code or signal other than SIGINT and SIGTERM; or with one of
+  // these.
   bool bad_exit = false;
   bool asked_to_stop = false;
 
   std::int64_t last_step = -1;  // -1: none
-  // All steps that were asked for are done; nothing where it is not known how many these are.
+  // All requested steps are done; nothing: their number is unknown.
   std::optional<bool> all_steps;
 
   SchedulerState scheduler = SchedulerState::kUnknown;
-  // The moment that is asked about; and by when the last step was done, or before the first one
-  // training began. A file's time of change is neither.
+  // The time for which the status is wanted; and the time by which the last step was done, or at
+  // which training began if there is no step yet. Neither is the modification time of a file.
   std::optional<absl::Time> now;
   std::optional<absl::Time> progress;
-  // From the end of the steps to the end of the job: how long nothing was done that the log tells.
+  // Time without visible progress from the end of the steps to the end of the job.
   std::optional<absl::Duration> idle_before_end;
   std::optional<double> step_seconds;
 };
 
 struct Decision {
   Status status = Status::kUnknown;
-  // Completed, although an exit code or a signal says that it failed.
+  // Completed, although an exit code or a signal indicates a failure.
   bool soft = false;
-  // Steps stayed away long before it ended, or do so now.
+  // No step came for a long time before it ended, or until now.
   bool stalled = false;
   std::string why;  // one sentence
 };
 
-// How long steps may stay away before they have stopped. Pure.
+// Maximum time without a step before the job counts as stalled. Pure.
 absl::Duration StallLimit(const Evidence& evidence, const Limits& limits);
 
 // Pure.

@@ -10,8 +10,8 @@
 namespace galen::triage {
 namespace {
 
-// A log has millions of such lines, so numbers are read by hand: most have few digits, and a number
-// below 2^53 divided by a small power of ten is the very double that a library reads.
+// A log has millions of such lines, so numbers are parsed by hand: most have few digits, and a
+// number below 2^53 divided by a small power of ten is exactly the double that a library returns.
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
@@ -94,7 +94,7 @@ Number ReadNumber(absl::string_view text) {
   return number;
 }
 
-// "15:19", "1:02:03", "2 days, 1:02:03" counts from behind the days: tqdm prints hours alone.
+// "15:19", "1:02:03". Days are not supported: tqdm prints only hours.
 Number ReadClock(absl::string_view text) {
   Number clock;
   std::size_t at = 0;
@@ -124,7 +124,7 @@ bool IsWhole(double value) { return value >= 0 && value <= static_cast<double>(k
 
 constexpr std::size_t kNone = absl::string_view::npos;
 
-// Where the number begins that stands right before a text; spaces may stand between them.
+// Begin of the number directly before a text, with optional spaces between them.
 std::size_t NumberBefore(absl::string_view line, std::size_t end) {
   while (end > 0 && line[end - 1] == ' ') --end;
   std::size_t begin = end;
@@ -136,7 +136,7 @@ std::size_t NumberBefore(absl::string_view line, std::size_t end) {
   return begin == end ? kNone : begin;
 }
 
-// Where the number of a field begins, from `at` on.
+// Begin of the number of a field, from `at` on.
 std::size_t FindNumber(const StepField& field, absl::string_view line, std::size_t at) {
   for (const std::string& after : field.after) {
     const std::size_t place = line.find(after, at);
@@ -151,7 +151,7 @@ std::size_t FindNumber(const StepField& field, absl::string_view line, std::size
   return kNone;
 }
 
-// Of a line whose fields come in any order: "12 / 100" is a total, "12 ... 3/4" is none.
+// For a line with fields in any order: "12 / 100" has a total, "12 ... 3/4" does not.
 bool IsTotalBehind(std::size_t step_end, std::size_t total_at) {
   constexpr std::size_t kMostBetween = 4;
   return total_at >= step_end && total_at - step_end <= kMostBetween;
@@ -179,7 +179,7 @@ std::optional<StepLine> ReadFrom(const StepFormat& format, absl::string_view lin
     found.Set(field.quantity, number.value);
   }
   if (const auto step = found.Get(Quantity::kStep); step.has_value()) {
-    // Before the first step some print that none is done.
+    // Some programs print a step below the first one before they start.
     if (!IsWhole(*step) || *step < static_cast<double>(format.first_step)) return std::nullopt;
     found.step = static_cast<std::int64_t>(*step);
   } else if (!format.serving) {
@@ -194,7 +194,7 @@ std::optional<StepLine> ReadFrom(const StepFormat& format, absl::string_view lin
 }  // namespace
 
 std::optional<double> StepLine::Seconds() const {
-  // A year for a step is none.
+  // A step of more than a year is not plausible.
   constexpr double kMost = 366.0 * 86400;
   std::optional<double> seconds = Get(Quantity::kSeconds);
   if (!seconds.has_value() && Has(Quantity::kMilliseconds)) {
@@ -215,14 +215,14 @@ absl::string_view BarName(absl::string_view line) {
 
 std::optional<StepLine> ReadStepLine(const StepFormat& format, absl::string_view line) {
   if (!format.last_of_line) return ReadFrom(format, line, 0);
-  // Where the last report of the line begins: the last place of its first text.
+  // Begin of the last report of the line: the last place of its first text.
   const std::vector<std::string>& first = format.fields.front().after;
   std::size_t at = absl::string_view::npos;
   for (const std::string& after : first) {
     at = line.rfind(after);
     if (at != absl::string_view::npos) break;
   }
-  // One that is not whole, at the end of what was kept of a line, leaves the one before it.
+  // If the last report is incomplete because the line was cut, take the one before it.
   for (int tries = 0; tries < 4 && at != absl::string_view::npos; ++tries) {
     if (auto found = ReadFrom(format, line, at); found.has_value()) return found;
     if (at == 0) break;

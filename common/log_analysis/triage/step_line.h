@@ -10,7 +10,7 @@
 
 namespace galen::triage {
 
-// What a line says of a step. Numbers are finite, but for the loss.
+// The numbers of a step in a line. All are finite, except the loss.
 class StepLine {
  public:
   std::optional<double> Get(Quantity quantity) const {
@@ -23,26 +23,25 @@ class StepLine {
   }
   bool Has(Quantity quantity) const { return (has_ >> static_cast<int>(quantity) & 1) != 0; }
 
-  // Seconds of a step, by whichever field the line has.
+  // Seconds of a step, from the field that the line has.
   std::optional<double> Seconds() const;
 
   std::int64_t step = -1;   // -1: none (a server's report)
   std::int64_t total = -1;  // -1: none
 
  private:
-  std::array<double, kQuantities> values_ = {};  // where has_ says so
+  std::array<double, kQuantities> values_ = {};  // valid if the bit in has_ is set
   std::uint32_t has_ = 0;
 };
 
-// The largest step that is one; a larger number is no step.
+// The largest valid step number.
 inline constexpr std::int64_t kMostSteps = 1'000'000'000'000;
 
-// Reads `line` as `format` says; nothing where it has no step. `line` is one that the format's
-// expression finds. Pure; linear in the line and the fields.
+// Reads `line` by `format`; nothing: it has no step. `line` must match the format's expression.
+// Pure; linear in the line and the fields.
 std::optional<StepLine> ReadStepLine(const StepFormat& format, absl::string_view line);
 
-// What stands before the last progress bar of a line: "steps: " of "steps:  18%|█ | 507/2800 [".
-// Pure.
+// The text before the last progress bar of a line: "steps: " of "steps:  18%|█ | 507/2800 [". Pure.
 absl::string_view BarName(absl::string_view line);
 
 }  // namespace galen::triage

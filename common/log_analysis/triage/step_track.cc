@@ -16,7 +16,7 @@ void StepsOfWriter::Count(std::optional<double> seconds, std::int64_t steps) {
 
 void StepsOfWriter::SettleFirst(std::int64_t distance, std::int64_t first_step) {
   if (!unsettled_.has_value()) return;
-  // A run that began at the program's first step has no more than those up to here.
+  // A run that began at the program's first step has at most the steps up to here.
   const std::int64_t begun = first_step >= 0 ? first_ - first_step + 1 : distance;
   Count(unsettled_, std::max<std::int64_t>(1, std::min(distance, begun)));
   unsettled_.reset();
@@ -48,7 +48,7 @@ StepsOfWriter::Added StepsOfWriter::Add(std::int64_t step, std::optional<double>
       back_ = {step, seconds};
       return {};
     }
-    // It goes on from the one that went back: a run began there.
+    // It continues from the step that went back: a run began there.
     SettleFirst(1, first_step);
     const Waiting begun = std::exchange(back_, Waiting());
     BeginRun(begun.step, begun.seconds, interval);
@@ -57,7 +57,7 @@ StepsOfWriter::Added StepsOfWriter::Add(std::int64_t step, std::optional<double>
   }
   if (back_.step >= 0) back_ = Waiting();  // it came late
   const std::int64_t distance = step - last_;
-  // Where reports were lost, the mean is of those steps alone that are usual.
+  // If reports were lost, the mean covers only the usual number of steps.
   interval_ = interval_ == 0 ? distance : std::min(interval_, distance);
   SettleFirst(interval_, first_step);
   Count(seconds, interval ? interval_ : 1);
@@ -77,7 +77,7 @@ void StepsOfWriter::Finish() {
 }
 
 StepTrack::OfWriter* StepTrack::WriterOf(std::size_t log, absl::string_view prefix) {
-  // Lines of one writer come together as a rule.
+  // Lines of one writer usually come together.
   if (last_writer_ < writers_.size() && writers_[last_writer_].log == log &&
       writers_[last_writer_].prefix == prefix) {
     return &writers_[last_writer_];
@@ -118,7 +118,7 @@ std::int64_t StepTrack::AddTimed(const StepLine& step, OfWriter& writer,
   const std::int64_t before = writer.steps.last();
   const std::int64_t steps = step.step - std::max<std::int64_t>(0, before);
   if (step.Has(Quantity::kElapsed)) {
-    // The run's own clock, which a restart sets back.
+    // The run's own clock, which a restart resets.
     if (step.step == 0) return 0;  // a bar that has only been drawn
     const double elapsed = *step.Get(Quantity::kElapsed);
     const bool goes_on = step.step > before && before >= 0 && elapsed >= writer.elapsed;

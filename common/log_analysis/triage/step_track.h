@@ -16,28 +16,28 @@
 
 namespace galen::triage {
 
-// The steps that one process reported. A step counts once, however often it is reported. A step
-// that is lower than the last begins a new run (a restart) when the next one goes on from it, and
-// is a report that came late otherwise.
+// The steps that one process reported. A step counts once, even if it is reported repeatedly. A
+// step lower than the last begins a new run (a restart) if the next one continues from it;
+// otherwise it is a late report.
 class StepsOfWriter {
  public:
-  // What one report adds.
+  // Effect of one report.
   struct Added {
-    std::int64_t steps = 0;  // that it stands for; 0: it is known already
-    std::int64_t place = 0;  // of the step among those of its run, the first is 1
+    std::int64_t steps = 0;  // number of new steps; 0: already known
+    std::int64_t place = 0;  // position of the step in its run, 1 and up
   };
 
-  // `seconds`: of the step; with `interval` the mean of the steps since the last report.
+  // `seconds`: of the step; with `interval`: mean of the steps since the last report.
   Added Add(std::int64_t step, std::optional<double> seconds, bool interval,
             std::int64_t first_step);
-  // Ends the log: a step that went back and was the last begins a run.
+  // Ends the log: a last step that went back begins a run.
   void Finish();
 
   std::int64_t first() const { return first_; }
   std::int64_t last() const { return last_; }
   std::int64_t reported() const { return reported_; }
   std::int64_t runs() const { return runs_; }
-  // Of all runs, each step once.
+  // Sum over all runs, each step once.
   double seconds() const { return seconds_.Get(); }
   bool timed() const { return timed_; }
 
@@ -48,7 +48,7 @@ class StepsOfWriter {
   };
   void Count(std::optional<double> seconds, std::int64_t steps);
   void BeginRun(std::int64_t step, std::optional<double> seconds, bool interval);
-  // The steps that the first report of a run stands for are known with the second.
+  // Counts the steps of the first report of a run, whose number is known from the second report.
   void SettleFirst(std::int64_t distance, std::int64_t first_step);
 
   std::int64_t first_ = -1;  // of the last run
@@ -59,7 +59,7 @@ class StepsOfWriter {
   std::int64_t runs_ = 0;
   ExactSum seconds_;
   bool timed_ = false;
-  std::int64_t interval_ = 0;        // steps from report to report, at least; 0: not known
+  std::int64_t interval_ = 0;        // minimum of steps between reports; 0: unknown
   std::optional<double> unsettled_;  // seconds of the first report of the run
   Waiting back_;                     // a step that went back
 };
@@ -70,18 +70,18 @@ class StepTrack {
   static constexpr std::size_t kMaxWriters = 65'536;
   static constexpr std::size_t kHead = 96;
 
-  // Where a report stands.
+  // Position of a report.
   struct Place {
     std::size_t log = 0;
     std::int64_t line = 0;
-    std::string head;  // the beginning of the line, where its time may stand
+    std::string head;  // the beginning of the line, which may have its time
   };
 
   // `format` and `limits` must outlive this.
   StepTrack(const StepFormat& format, const Limits& limits) : format_(format), limits_(limits) {}
 
-  // `stamp`: gives the time of the line; it is asked where the format times no steps. Gives how
-  // many steps the line added.
+  // `stamp`: returns the time of the line; called only if the format has no step times. Returns the
+  // number of steps that the line added.
   template <typename Stamp>
   std::int64_t Add(const StepLine& step, std::size_t log, std::int64_t line, absl::string_view text,
                    absl::string_view prefix, Stamp stamp);
@@ -96,27 +96,27 @@ class StepTrack {
     std::size_t log = 0;
     std::string prefix;
     StepsOfWriter steps;
-    // Of runs that tell their own time: the clock at the last report.
+    // The run's own clock at the last report, if it has one.
     double elapsed = -1;
   };
   const std::vector<OfWriter>& writers() const { return writers_; }
-  // Those that did not fit kMaxWriters.
+  // Number of writers beyond kMaxWriters.
   std::int64_t writers_left_out() const { return left_out_; }
-  // The writer of which most steps are known; null where there is none.
+  // The writer with most known steps; null: there is no writer.
   const OfWriter* reference() const;
 
-  // Of the writer that came first.
+  // Series of the first writer.
   const Series& seconds() const { return seconds_; }
   const Series& tokens_per_gpu() const { return tokens_per_gpu_; }
   const Series& tokens() const { return tokens_; }
   const Series& samples() const { return samples_; }
-  // They are the batch by the time of a step.
+  // Whether samples() is computed from the batch and the time of a step.
   bool samples_derived() const { return samples_derived_; }
   const Series& tflops() const { return tflops_; }
   const Series& mfu() const { return mfu_; }
 
   const Place& last_place() const { return last_; }
-  // The first step with a loss that is not finite, and where; nothing where there is none.
+  // The first step with a loss that is not finite, and its place; nothing: there is none.
   struct BadLoss {
     std::int64_t step = -1;
     Place place;
@@ -145,7 +145,7 @@ class StepTrack {
   absl::flat_hash_map<std::string, std::size_t> index_;
   std::size_t last_writer_ = 0;
   std::int64_t left_out_ = 0;
-  std::optional<absl::Time> last_time_;  // of the writer that came first
+  std::optional<absl::Time> last_time_;  // of the first writer
   Series seconds_;
   Series tokens_per_gpu_;
   Series tokens_;

@@ -14,13 +14,13 @@ namespace {
 
 constexpr std::size_t kMostWriters = 64;
 constexpr std::size_t kMostLineText = 512;
-// Lines from the failure, or from the end, within which something stands near it; in a short log an
-// eighth and a quarter of it.
+// Distance in lines from the failure, or from the end, that counts as close and as near; in a short
+// log an eighth and a quarter of the log.
 constexpr std::int64_t kClose = 20;
 constexpr std::int64_t kNear = 100;
-// So many lines of one kind within twice as many lines are a burst.
+// This number of lines of one kind within twice as many lines is a burst.
 constexpr std::int64_t kBurst = 8;
-// What has less speaks for nothing.
+// A lead with a lower score is not shown.
 constexpr int kLeastScore = 3;
 
 }  // namespace

@@ -16,16 +16,16 @@
 
 namespace galen::triage {
 
-// Lines that nothing of the catalogue knows, grouped by template, and which of them a person may
-// want to see: leads, never a failure. Memory is bounded as that of log_templates::Miner is. Not
+// Lines that no entry of the catalogue matches, grouped by template, and a selection of them for
+// people: leads, never a failure. Memory is bounded like that of log_templates::Miner. Not
 // thread-safe.
 class StrangeLines {
  public:
-  // Of a log, its end: what is looked for leads in. Of the rest one KiB of so many bytes is looked
-  // at, and what shows there is ordinary.
+  // The last kEnd bytes of a log are searched for leads. In the rest, kSampled bytes in every kEnd
+  // bytes are sampled; templates in the samples are ordinary.
   static constexpr std::size_t kEnd = std::size_t{64} << 10;
   static constexpr std::size_t kSampled = std::size_t{1} << 10;
-  // Places are bytes of the log. True for those of which lines are samples.
+  // Whether a line at `place`, in bytes of the log, is a sample.
   static constexpr bool IsSample(std::uint64_t place) {
     return place >= kEnd && place % kEnd < kSampled;
   }
@@ -41,30 +41,30 @@ class StrangeLines {
 
   StrangeLines();
 
-  // Those of a log as they come, no line twice.
+  // Adds a line of the current log, in the order of the log and at most once.
   void Add(const Line& line);
-  // The log had so many bytes.
+  // Ends a log of `bytes` bytes.
   void EndLog(std::uint64_t bytes);
 
-  // The likeliest ones of those that are near the end of their log or `failure`, and that are not
-  // ordinary, at most kMostLeads.
+  // The likeliest templates that are near the end of their log or near `failure` and not ordinary;
+  // at most JobReport::kMostLeads.
   std::vector<Lead> Leads(const std::vector<LogRead>& logs, const Source* failure) const;
 
  private:
   struct Seen {
     std::int64_t count = 0;
-    std::int64_t last = 0;  // its last line, in the log of the first
+    std::int64_t last = 0;  // its last line, in the log of the first line
     std::size_t log = 0;
     Source first;
     std::set<std::string> writers;         // at most kMostWriters
-    std::optional<std::uint64_t> sampled;  // where in the log that is being read
+    std::optional<std::uint64_t> sampled;  // place of a sample in the current log
     bool ordinary = false;
   };
 
   log_templates::Miner miner_;
   absl::flat_hash_map<std::uint64_t, Seen> seen_;
-  std::vector<std::uint64_t> sampled_;  // templates of samples of this log
-  std::set<std::string> writers_;       // of all, at most kMostWriters
+  std::vector<std::uint64_t> sampled_;  // templates of samples in the current log
+  std::set<std::string> writers_;       // of all lines, at most kMostWriters
 };
 
 }  // namespace galen::triage

@@ -26,7 +26,7 @@ std::size_t CountDigits(absl::string_view text) {
   return n;
 }
 
-// "[rank3]: ", "[default3]:": its size; 0 for none.
+// Size of "[rank3]: " or "[default3]:"; 0: none.
 std::size_t BracketSize(absl::string_view text) {
   if (text.empty() || text[0] != '[') return 0;
   for (const absl::string_view word : {"rank", "default"}) {
@@ -57,7 +57,7 @@ std::size_t WorkerSize(absl::string_view text) {
   return absl::StrContains(text.substr(0, end), "pid=") ? end + 1 : 0;
 }
 
-// "vm-07-05: ": the names of machines have a number.
+// "vm-07-05: ": names of machines contain a number.
 std::size_t HostSize(absl::string_view text) {
   std::size_t at = 0;
   bool digit = false;

@@ -17,8 +17,8 @@ namespace galen::log {
 
 using Fields = std::initializer_list<Field>;
 
-// Writes events as lines, of which so many a second that nothing an outsider does fills a disk:
-// what is more is counted, and the count is told as soon as there is room again. Thread-safe.
+// Writes events as lines, limited per second so that no outsider can fill a disk: lines beyond the
+// limit are counted, and the count is written as soon as there is room again. Thread-safe.
 class Logger {
  public:
   struct Settings {
@@ -50,8 +50,8 @@ class Logger {
   std::int64_t left_out_ ABSL_GUARDED_BY(mu_) = 0;
 };
 
-// The log of this process, on standard error: a reader who does not keep up loses lines and holds
-// nobody up for long. Until Configure() as "galen" and in text.
+// The log of this process, on standard error: a slow reader loses lines and blocks no caller for
+// long. Until Configure() as "galen" and in text.
 void Configure(std::string service, Format format);
 void Info(absl::string_view message, Fields fields = {});
 void Warning(absl::string_view message, Fields fields = {});

@@ -20,7 +20,7 @@ std::string CodeName(std::size_t code) {
 }
 
 std::size_t SlotOf(const char* place) {
-  // Literals lie a few bytes apart.
+  // The addresses of literals are a few bytes apart.
   const auto address = reinterpret_cast<std::uintptr_t>(place);
   return static_cast<std::size_t>((address * 0x9E3779B97F4A7C15u) >> 40);
 }

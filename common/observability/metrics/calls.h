@@ -36,7 +36,7 @@ class Calls final : public prometheus::Collectable {
    public:
     explicit Method(std::string path) : path_(std::move(path)) {}
     void Begin();
-    // `code`: a status code of gRPC, 0 to 16; what is none counts as UNKNOWN.
+    // `code`: a status code of gRPC, 0 to 16; any other counts as UNKNOWN.
     void End(int code, absl::Duration took);
     const std::string& path() const { return path_; }
 
@@ -57,16 +57,16 @@ class Calls final : public prometheus::Collectable {
     std::array<Shard, kShards> shards_;
   };
 
-  // The method of a path as gRPC writes it, "/package.Service/Method". Of the same text at the same
-  // place it is found at once, without a look at other methods; the text is not kept. The first
-  // 256 methods have numbers of their own.
+  // The method of a path as gRPC writes it, "/package.Service/Method". The same text at the same
+  // address is found at once, without a search; the text is not copied. The first 256 methods have
+  // numbers of their own.
   Method& Of(const char* path);
 
   std::vector<prometheus::MetricFamily> Collect() const override;
 
  private:
   struct Place {
-    const char* place;  // where the path stood when it was asked for
+    const char* place;  // the address of the path
     Method* method;
   };
   static constexpr std::size_t kSlots = 1024;  // a power of two, well above the methods there are

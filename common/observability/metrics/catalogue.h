@@ -7,14 +7,14 @@
 
 namespace galen::metrics {
 
-// What a program may tell, by whom, and under which labels. docs/observability.md, the dashboard
-// and the alert rules are held against this list by tests, and so is every family that is served.
+// A metric that a program may export, with its labels and the programs that have it. Tests compare
+// docs/observability.md, the dashboard, the alert rules and every exported family with this list.
 struct Description {
   absl::string_view name;
   prometheus::MetricType type;
   absl::string_view help;
-  absl::string_view labels;  // by comma; "" none
-  absl::string_view of;      // who has it
+  absl::string_view labels;  // separated by commas; "" none
+  absl::string_view of;      // the programs that have it
 };
 
 using prometheus::MetricType;
@@ -116,7 +116,7 @@ inline constexpr Description kTickets = {
     "target,step,outcome", kGateway};
 inline constexpr Description kTicketsDue = {
     "galen_tickets_due", MetricType::Gauge,
-    "Diagnoses that a ticket system is yet to be told of, as last seen", "target", kGateway};
+    "Diagnoses not yet reported to a ticket system, as last seen", "target", kGateway};
 inline constexpr Description kTicketsOldest = {
     "galen_tickets_oldest_due_seconds", MetricType::Gauge,
     "How long the oldest of these has been waiting", "target", kGateway};
@@ -233,7 +233,7 @@ inline constexpr Description kLlmRequests = {"galen_llm_requests_total", MetricT
 inline constexpr Description kLlmRetries = {"galen_llm_retries_total", MetricType::Counter,
                                             "Requests sent again after a failure", "use", kAskers};
 inline constexpr Description kLlmHedges = {"galen_llm_hedges_total", MetricType::Counter,
-                                           "Requests sent once more for want of a first byte",
+                                           "Requests sent again because no first byte had arrived",
                                            "use", kAskers};
 inline constexpr Description kLlmFailures = {"galen_llm_failures_total", MetricType::Counter,
                                              "Requests that brought no answer", "use,kind",
@@ -261,7 +261,7 @@ inline constexpr Description kLlmRepaired = {
     "galen_llm_repaired_answers_total", MetricType::Counter,
     "Questions whose first answer was refused and whose second one was taken", "", kAskers};
 inline constexpr Description kLlmCost = {"galen_llm_cost_total", MetricType::Counter,
-                                         "What the answers cost by the price list, in its currency",
+                                         "Cost of the answers by the price list, in its currency",
                                          "", kAskers};
 
 // ---- the process, under the names that Prometheus' own libraries use

@@ -21,7 +21,7 @@ class CheckNumbers {
   static constexpr std::array<absl::string_view, 5> kStatuses = {"", "PASS", "FAIL", "SKIPPED",
                                                                  "ERROR"};
 
-  // What is no status of a result is not counted.
+  // Ignores a number that is not a status of a result.
   void CountResult(absl::string_view check, int status);
   void CountTime(absl::string_view check, absl::Duration ran);
 

@@ -74,7 +74,7 @@ class Times {
   std::atomic<std::int64_t> nanos_ = 0;
 };
 
-// What stands for the values of a label that have no numbers of their own.
+// Stands for all label values without numbers of their own.
 inline constexpr absl::string_view kOther = "(other)";
 
 // Numbers by the value of a label that comes from outside: the first `most` values have their own,

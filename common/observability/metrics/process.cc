@@ -20,8 +20,8 @@
 namespace galen::metrics {
 namespace {
 
-// What proc(5) numbers as fields of /proc/self/stat, from the third on: those before hold the name
-// of the program, which may hold anything.
+// Fields of /proc/self/stat from the third on, in the numbering of proc(5): the earlier ones hold
+// the name of the program, which may contain anything.
 std::vector<std::string> StatFields() {
   std::ifstream file("/proc/self/stat");
   std::stringstream text;

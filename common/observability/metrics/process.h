@@ -17,7 +17,8 @@ std::shared_ptr<const prometheus::Collectable> ProcessNumbers();
 std::shared_ptr<const prometheus::Collectable> QueueNumbers(std::string queue,
                                                             const ThreadPool& pool);
 
-// What every program has: its process, the calls that it answers and those that it makes.
+// Adds the metrics that every program has: its process, the calls that it answers and those that it
+// makes.
 void AddProgram(Registry& registry);
 
 }  // namespace galen::metrics

@@ -17,9 +17,9 @@
 
 namespace galen::metrics {
 
-// All that a program can tell in numbers. Who has numbers is a prometheus::Collectable, which is
-// asked each time that they are read: it keeps them in whatever form suits it. A
-// prometheus::Registry is one, for counters that are counted where things happen. Thread-safe.
+// All metrics of a program. A source is a prometheus::Collectable, which is asked each time that
+// the metrics are read and keeps them in whatever form suits it. A prometheus::Registry is one, for
+// counters that are incremented in place. Thread-safe.
 class Registry {
  public:
   // `source` may be asked on any thread, and by several at a time.

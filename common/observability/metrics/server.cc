@@ -55,7 +55,7 @@ absl::StatusOr<SocketAddress> ParseAddress(const std::string& address) {
     parsed.v6.sin6_family = AF_INET6;
     parsed.v6.sin6_port = htons(static_cast<std::uint16_t>(port));
     if (inet_pton(AF_INET6, host.substr(1, host.size() - 2).c_str(), &parsed.v6.sin6_addr) != 1) {
-      return wrong("is no IPv6 address");
+      return wrong("is not an IPv6 address");
     }
     return parsed;
   }
@@ -78,7 +78,7 @@ std::string Reply(absl::string_view status, absl::string_view type, absl::string
                       "Connection: close\r\n\r\n", with_body ? body : "");
 }
 
-// What a request with this head gets.
+// The response to a request with this head.
 std::string Answer(absl::string_view head, const Registry& registry) {
   const auto refuse = [](absl::string_view status, absl::string_view more = "") {
     return Reply(status, "text/plain", absl::StrCat(status, "\n"), true, more);

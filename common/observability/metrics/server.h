@@ -12,9 +12,9 @@
 namespace galen::metrics {
 
 // Serves GET /metrics over HTTP, and nothing else, on a thread of its own: one connection a
-// request, heads of at most 8 KiB, at most 32 connections at the same time, each cut off after
-// 5 s. Neither encrypted nor authenticated: it is for loopback or a trusted network, and what
-// stands in a registry must be fit for whoever may connect.
+// request, heads of at most 8 KiB, at most 32 connections at the same time, each cut off after 5 s.
+// Neither encrypted nor authenticated: it is for loopback or a trusted network, and a registry must
+// hold nothing that is secret from those who may connect.
 class Server {
  public:
   // `address` is "9464" or ":9464" (of the loopback interface), "10.0.0.1:9464" or "[::1]:9464"; a
@@ -41,7 +41,8 @@ class Server {
   std::thread thread_;
 };
 
-// What a program does with its flag: null for "", else a server that it has told of in the log.
+// Starts the server of a program's --metrics flag: null for "", else a server, whose address it
+// logs.
 absl::StatusOr<std::unique_ptr<Server>> Serve(const std::string& address, const Registry& registry);
 
 }  // namespace galen::metrics

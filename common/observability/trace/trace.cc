@@ -49,7 +49,7 @@ void Randomize(std::array<std::uint8_t, n>& id) {
   } while (std::all_of(id.begin(), id.end(), [](std::uint8_t byte) { return byte == 0; }));
 }
 
-// -1 for what is no lowercase hexadecimal digit.
+// -1 for a character that is not a lowercase hexadecimal digit.
 int Digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
@@ -99,7 +99,7 @@ std::optional<Context> Parse(absl::string_view traceparent) {
   if (version[0] == 0xff) return std::nullopt;
   const bool longer = traceparent.size() > kLength;
   if (longer && (version[0] == 0 || traceparent[kLength] != '-')) return std::nullopt;
-  // Of the flags only the first is known; what the others mean is not ours to pass on.
+  // Only the first flag is known; unknown ones are not passed on.
   context.flags = flags[0] & kRecorded;
   if (!context.valid()) return std::nullopt;
   return context;

@@ -19,15 +19,15 @@ inline constexpr char kDiagnosis[] = "galen-diagnosis";
 struct Context {
   std::array<std::uint8_t, 16> trace_id{};
   std::array<std::uint8_t, 8> span_id{};
-  std::uint8_t flags = 0;  // bit 0: whoever called records this trace
+  std::uint8_t flags = 0;  // bit 0: the caller records this trace
 
-  // Ids of zeros alone are none.
+  // False if an id is all zeros.
   bool valid() const;
 };
 
-// The value of a `traceparent`: strictly as the standard has it, so nothing for upper case, for ids
-// of zeros, for version ff, and for version 00 with anything behind it; of a later version what it
-// shares with 00. At most 512 bytes are looked at. Hostile input is fine. Pure.
+// Parses a `traceparent` strictly by the standard: nothing for upper case, for ids of zeros, for
+// version ff, and for version 00 with anything behind it; of a later version only the part it
+// shares with 00. At most 512 bytes are read. Hostile input is fine. Pure.
 std::optional<Context> Parse(absl::string_view traceparent);
 // Version 00. Pure.
 std::string Format(const Context& context);
@@ -39,11 +39,11 @@ std::string TraceIdOf(const Context& context);
 Context NewTrace();
 // The next piece of work of the same trace.
 Context ChildOf(const Context& parent);
-// A new piece of work in the trace of this id; nothing when it is no trace id.
+// A new span in the trace of this id; nothing when the id is not a trace id.
 std::optional<Context> InTrace(absl::string_view trace_id);
 
-// What the calling thread works on; no valid context and no name when nobody said. The reference
-// stays good until the thread's next Scope begins or ends.
+// The work of the calling thread; an invalid context and no name outside of every Scope. The
+// reference stays valid until the thread's next Scope begins or ends.
 struct Work {
   Context context;
   std::string diagnosis;  // "tenants/t/diagnoses/d"
@@ -63,7 +63,7 @@ class Scope {
 };
 
 // `name` when it has the form of a diagnosis's name, "tenants/{tenant}/diagnoses/{id}" with at most
-// 63 of a-z, 0-9 and "-" each, else "". For what comes from outside. Pure.
+// 63 of a-z, 0-9 and "-" each, else "". For untrusted names. Pure.
 absl::string_view DiagnosisName(absl::string_view name);
 
 }  // namespace galen::trace

@@ -54,7 +54,7 @@ class Entry {
     double number = 0;
     if (!absl::SimpleAtod(text, &number) || !std::isfinite(number) || number < 1e-12 ||
         number > 1e24) {
-      return YamlError(*value, file_, absl::StrCat(name, ": ", text, " is no positive number"));
+      return YamlError(*value, file_, absl::StrCat(name, ": ", text, " is not a positive number"));
     }
     return number;
   }
@@ -251,8 +251,8 @@ absl::Status UniqueIds(absl::Span<const Measurement> measurements) {
     const auto [first, added] = by_id.emplace(one.id, &one);
     if (added) continue;
     return absl::InvalidArgumentError(
-        absl::StrCat(one.place, ": id: ", one.id, " stands in ", first->second->place,
-                     " too; give each measurement an id of its own, and each file once"));
+        absl::StrCat(one.place, ": id: ", one.id, " is also in ", first->second->place,
+                     "; give each measurement an id of its own, and each file once"));
   }
   return absl::OkStatus();
 }

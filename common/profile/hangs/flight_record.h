@@ -21,7 +21,7 @@ struct TracedCollective {
   std::string op;     // "nccl:all_to_all"
   std::string sizes;  // of the input, "[[2048,5120]]"
   bool completed = false;
-  std::int64_t created = 0;  // nanoseconds since the epoch; 0: not told
+  std::int64_t created = 0;  // nanoseconds since the epoch; 0: unknown
 };
 
 // The dump of one rank.
@@ -54,7 +54,7 @@ struct MissedCollective {
 struct TraceVerdict {
   std::set<int> missing;                 // ranks that did not enqueue what others wait for
   std::vector<MissedCollective> missed;  // the first enqueued first
-  std::set<int> without_dump;            // members of groups, of which there is no dump
+  std::set<int> without_dump;            // members of groups without a dump
   bool sequence_mismatch = false;
   bool shape_mismatch = false;
   std::vector<std::string> reasons;

@@ -21,15 +21,15 @@ using galen::llm::ChatRequest;
 using galen::v1::Reasoned;
 using galen::v1::ReasoningStep;
 
-// Of the time until the caller's deadline, what a model may take: the rest is for the caller.
+// Share of the time until the caller's deadline that a model may take: the rest is for the caller.
 constexpr double kShareOfTime = 0.8;
 // With less than this a model is not asked: no endpoint answers in that time.
 constexpr absl::Duration kLeastTime = absl::Milliseconds(500);
-// Of an answer that was cut off at its limit, the second time.
+// Factor for the limit of the second answer if the first one was cut off.
 constexpr int kMoreRoom = 2;
-// The part of its own refused answer that a model is shown.
+// Bytes of its own refused answer that a model is shown.
 constexpr std::size_t kRefused = 2000;
-// The same answer to the same question, as far as an endpoint keeps to it.
+// A fixed seed: the same answer to the same question, if the endpoint supports it.
 constexpr std::int64_t kSeed = 20260101;
 
 std::int64_t EstimateInput(const ChatRequest& request) {
@@ -43,7 +43,7 @@ std::int64_t EstimateInput(const ChatRequest& request) {
   return tokens;
 }
 
-// What the model thought becomes steps of the reasoning graph, each below the one before.
+// Adds the model's thoughts as steps of the reasoning graph, each a child of the one before.
 void AddThoughts(const Thoughts& thoughts, const std::string& id, Reasoned& reasoned) {
   const std::pair<ReasoningStep::Kind, const std::string*> parts[] = {
       {ReasoningStep::PROPOSITION, &thoughts.proposition},
@@ -86,24 +86,24 @@ void Account(const knowledge::Knowledge& knowledge, const ChatRequest& request,
   AddTokens(knowledge, input, output, reasoned);
 }
 
-// A call that ended at a time limit was worked on all the same: the endpoint read the prompt, and
-// may have written all that it was allowed to.
+// Accounts for a call that ended at a time limit: the endpoint read the prompt, and may have
+// written up to the limit.
 void AccountForLate(const knowledge::Knowledge& knowledge, const ChatRequest& request,
                     Reasoned& reasoned) {
   reasoned.set_estimated(true);
   AddTokens(knowledge, EstimateInput(request), request.max_tokens, reasoned);
 }
 
-// Secrets are looked for in what a text says, not in how sections write it: a quotation mark that
-// became an entity would hide one. What holds none stays as it is.
+// Masks secrets in the unescaped text, because an entity in place of a quotation mark would hide
+// one. Text without secrets is unchanged.
 std::string MaskedPiece(const host::Redactor& redactor, absl::string_view piece) {
   std::map<std::string, int> counts;
   const std::string masked = redactor.Redact(Unescape(piece), counts);
   return counts.empty() ? std::string(piece) : Escape(masked);
 }
 
-// The same of a prompt: between tags, and between the quotation marks within one, which no foreign
-// text can hold.
+// Masks secrets in a prompt: between tags, and between the quotation marks within tags, neither of
+// which foreign text can contain.
 std::string MaskedSections(const host::Redactor& redactor, absl::string_view text) {
   std::string masked;
   while (!text.empty()) {
@@ -286,7 +286,7 @@ Reasoned Asker::Ask(const Question& question, Take take, absl::Time deadline) co
       return done();
     }
     using Role = galen::llm::Message::Role;
-    // What was cut off is no example of an answer: there is more room instead.
+    // An answer that was cut off is not shown to the model; it gets more room instead.
     if (cut_off) {
       request.max_tokens *= kMoreRoom;
     } else {

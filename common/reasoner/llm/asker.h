@@ -24,10 +24,10 @@
 
 namespace galen::reasoner::llm {
 
-// What became of questions since the start, for metrics.
+// Outcomes of questions since the start, for metrics.
 struct AskCounts {
-  std::int64_t asked = 0;     // that a model was to answer
-  std::int64_t answered = 0;  // whose answer was taken, cached ones included
+  std::int64_t asked = 0;     // questions meant for a model
+  std::int64_t answered = 0;  // accepted answers, including cached ones
   std::int64_t cached = 0;
   std::int64_t repaired = 0;
   std::map<galen::v1::Reasoned::Fallback, std::int64_t> fallbacks;
@@ -46,21 +46,21 @@ class AskCounters {
   std::array<std::atomic<std::int64_t>, galen::v1::Reasoned::Fallback_ARRAYSIZE> fallbacks_{};
 };
 
-// What an asker works with; all but `knowledge` may be shared by many. Must outlive it.
+// A model and its resources, which may be shared by many askers and must outlive them.
 struct Model {
   galen::llm::LlmClient* client = nullptr;
   store::AnswerCache* cache = nullptr;         // null: none
   AskCounters* counters = nullptr;             // null: none
-  const Cancellation* cancellation = nullptr;  // ends calls that are under way; null: none
-  // Takes secrets out of everything that leaves; null: nothing is taken out.
+  const Cancellation* cancellation = nullptr;  // ends running calls; null: none
+  // Masks secrets in everything that is sent; null: nothing is masked.
   const host::Redactor* redactor = nullptr;
-  const Embedding* embedding = nullptr;  // who proposes from history searches it by this model's
-                                         // vectors; null: by the built-in embedder's
+  const Embedding* embedding = nullptr;  // model for the vectors of the history search; null: the
+                                         // built-in embedder
 };
 
-// Asks a model one question: looks at the budget and the cache, sends the prompt, has the answer
-// taken or refused, and after a refusal asks once more with what was wrong. Never fails: what it
-// could not get says so in the account that it gives. Thread-safe.
+// Asks a model one question: checks the budget and the cache, sends the prompt, has the answer
+// accepted or refused, and after a refusal asks once more with the error. Never fails: the returned
+// account says why there is no answer. Thread-safe.
 class Asker {
  public:
   // `knowledge` must outlive it.
@@ -69,26 +69,26 @@ class Asker {
 
   struct Question {
     std::string name;       // of its prompt
-    std::string case_text;  // sections; the part that successive questions have in common
+    std::string case_text;  // sections; the common part of successive questions
     std::map<std::string, std::string> slots;
     Json schema;
     galen::v1::Spending spending;  // before it
-    // What was said since: the turns of an investigation, after the question itself.
+    // Messages after the question: the turns of an investigation.
     std::vector<galen::llm::Message> turns;
-    // In place of the schema, for a model that uses tools of the protocol. What it uses is made the
-    // JSON of an answer by `from_tools`.
+    // Instead of the schema, for a model that uses tools of the protocol. `from_tools` converts its
+    // tool uses to the JSON of an answer.
     std::vector<galen::llm::Tool> tools;
     std::function<Json(const galen::llm::ChatAnswer&)> from_tools;
-    bool thinks = true;  // the answer holds "thoughts", which become steps of the reasoning
+    bool thinks = true;  // the answer has "thoughts", which become steps of the reasoning
   };
-  // OK: the answer is taken; else what is wrong with it, told to the model once.
+  // OK: the answer is accepted; otherwise the error, which is sent to the model once.
   using Take = absl::FunctionRef<absl::Status(const Json& answer)>;
 
-  // The answer was taken when the result's fallback is NONE. Ends before `deadline` with time left
-  // for the caller to go on.
+  // The answer was accepted if the result's fallback is NONE. Ends before `deadline` with time left
+  // for the caller to continue.
   galen::v1::Reasoned Ask(const Question& question, Take take, absl::Time deadline) const;
 
-  // Name of the model that such a question goes to.
+  // Name of the model for such a question.
   std::string ModelOf(absl::string_view question) const;
   galen::llm::Settings SettingsOf(absl::string_view question) const;
   const host::Redactor* redactor() const { return model_.redactor; }

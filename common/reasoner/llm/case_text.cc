@@ -18,7 +18,7 @@ using galen::v1::CheckResult;
 using galen::v1::Finding;
 using galen::v1::Signal;
 
-// Sizes in bytes, chosen so that a question takes some 1500 tokens at most.
+// Sizes in bytes, chosen so that a question takes at most about 1500 tokens.
 constexpr std::size_t kDescription = 1000;
 constexpr std::size_t kEnvironment = 200;
 constexpr std::size_t kExcerpt = 160;
@@ -30,7 +30,7 @@ constexpr std::size_t kResults = 6;
 constexpr std::size_t kFindings = 2;
 constexpr int kFeedbacks = 3;
 
-// The strongest first, each known message once; of equals the earlier one.
+// Signals by strength, each known message once; among equals the earliest.
 std::vector<const Signal*> ShownSignals(const galen::v1::Summary& summary) {
   std::vector<const Signal*> shown;
   for (const Signal& signal : summary.signals()) {
@@ -58,7 +58,7 @@ absl::string_view StrengthWord(galen::v1::Strength strength) {
   return strength == galen::v1::STRONG ? "strong" : "weak";
 }
 
-// Of a path the file's name: what stands before it is the site's own.
+// The file name of a path: the directories are private to the site.
 std::string LastPart(absl::string_view path) {
   const std::size_t cut = path.rfind('/');
   return CleanText(cut == absl::string_view::npos ? path : path.substr(cut + 1), 60);

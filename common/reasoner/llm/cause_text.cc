@@ -15,7 +15,7 @@
 namespace galen::reasoner::llm {
 namespace {
 
-// A cause with less is not worth a line, but the first ones are told in any case.
+// Minimum probability of a cause to be listed; the first ones are always listed.
 constexpr double kShare = 0.01;
 constexpr std::size_t kLeastLeaves = 3;
 constexpr std::size_t kExplainedLeaves = 3;

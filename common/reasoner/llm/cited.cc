@@ -16,11 +16,11 @@
 namespace galen::reasoner::llm {
 namespace {
 
-// A shorter quote says nothing, unless the whole line is that short.
+// Minimum size of a quote, unless the whole line is shorter.
 constexpr std::size_t kLeastQuote = 8;
-// A model that counts lines wrong by so much means the line that holds its quote.
+// Tolerance in lines: models miscount lines.
 constexpr std::int64_t kBeside = 3;
-// What is logged so long before the incident may still have led to it.
+// A line logged this long before the incident may still have led to it.
 constexpr absl::Duration kBefore = absl::Hours(24);
 
 std::string Masked(const host::Redactor* redactor, const std::string& text) {
@@ -62,7 +62,7 @@ Shown::Shown(const v1::InvestigateQuestion& question, const host::Redactor* reda
         signal.where() == galen::v1::DESCRIPTION && signal.source() == "description"
             ? std::string(kReport)
             : signal.source();
-    // The words of the report stand there already, as they are.
+    // The report is already included, line by line.
     if (artefact == kReport) continue;
     Line line{lines.front(), signal.node(), signal.first_time(), signal.has_first_time()};
     artefacts_[artefact].try_emplace(signal.first_line(), std::move(line));
@@ -103,7 +103,7 @@ absl::StatusOr<galen::v1::Citation> Shown::Find(const std::string& artefact, std
     return absl::InvalidArgumentError("it is of an artefact of which nothing was shown");
   }
   absl::ConsumeSuffix(&quote, "...");
-  // The sections of a prompt hold entities in place of some characters.
+  // Sections of a prompt have entities instead of some characters.
   const std::string forms[] = {Squeezed(quote), Squeezed(Unescape(quote))};
   const std::pair<const std::int64_t, Line>* found = nullptr;
   bool several = false;
@@ -163,7 +163,7 @@ bool Shown::QuotesOnlyWhatStands(absl::string_view words) const {
 }
 
 bool Shown::NamesMachine(const std::string& name) const {
-  // Any word of a sentence could be named; names of machines that nobody listed hold a digit.
+  // Any word of a sentence could match; the names of unlisted machines must contain a digit.
   if (!host::IsNodeName(name) || std::none_of(name.begin(), name.end(), [](char c) {
         return absl::ascii_isdigit(static_cast<unsigned char>(c));
       })) {

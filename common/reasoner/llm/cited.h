@@ -14,27 +14,28 @@
 
 namespace galen::reasoner::llm {
 
-// Everything that a model was shown of one investigation, to look its quotes up: the words of
-// people, the messages that were found, the check results, and the lines of tool results. A quote
-// that stands nowhere in it was invented. Refers to the question, which must outlive it.
+// Everything that a model was shown in one investigation, to look up its quotes: texts of people,
+// found messages, check results, and lines of tool results. A quote that is not in it was invented.
+// Refers to the question, which must outlive it.
 class Shown {
  public:
-  // `redactor`: what the prompts went through; null: nothing was masked.
+  // `redactor`: the one that masked the prompts; null: nothing was masked.
   Shown(const v1::InvestigateQuestion& question, const host::Redactor* redactor);
 
-  // The line that holds `quote`: of that artefact, at that line or some lines beside it, else the
-  // only other one of the artefact that holds it. INVALID_ARGUMENT with a sentence that holds
-  // nothing of what was asked for.
+  // The line with `quote` in that artefact, at that line or a few lines away, otherwise the only
+  // other line of the artefact with it. INVALID_ARGUMENT with a sentence that repeats nothing of
+  // the arguments.
   absl::StatusOr<galen::v1::Citation> Find(const std::string& artefact, std::int64_t line,
                                            absl::string_view quote) const;
 
-  // False when the words of a model put something between quotation marks that no shown line holds.
+  // False if a text of a model has something in quotation marks that is not in any shown line.
   bool QuotesOnlyWhatStands(absl::string_view words) const;
 
-  // A line that was shown is of a machine of that name, or names it.
+  // Whether a shown line is from a machine of that name, or names it.
   bool NamesMachine(const std::string& name) const;
 
-  // Dated before the incident, as far as both are known: a day is left for what leads to it.
+  // Whether the line is dated more than a day before the incident; the day allows for earlier
+  // causes. False if a time is unknown.
   bool IsTooOld(const galen::v1::Citation& citation) const;
 
  private:
@@ -55,7 +56,8 @@ class Shown {
   std::optional<absl::Time> oldest_;
 };
 
-// Letters and digits of a text with single spaces between, as quotes are compared.
+// Normal form for the comparison of quotes: letters and digits of a text, with single spaces
+// between.
 std::string Squeezed(absl::string_view text);
 
 }  // namespace galen::reasoner::llm

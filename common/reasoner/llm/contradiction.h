@@ -9,8 +9,8 @@
 
 namespace galen::reasoner::llm {
 
-// The fact that excludes a cause: a refute rule of its label that is true, where the built-in
-// reasoner rejects it. "" where there is none. Pure.
+// The fact that excludes a cause: a true refute rule of its label, if the built-in reasoner rejects
+// the cause. "": none. Pure.
 std::string Contradiction(const knowledge::Knowledge& knowledge,
                           const galen::v1::EvidenceSet& evidence,
                           const galen::v1::Verdict& verdict);

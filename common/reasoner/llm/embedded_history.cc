@@ -23,17 +23,17 @@ using galen::v1::Reasoned;
 using incident_history::Hit;
 using incident_history::Vector;
 
-// Of a text, what is embedded: many models read 512 tokens, and of logs a token has about three
+// Bytes of a text to embed: many models read 512 tokens, and a token of a log has about three
 // bytes.
 constexpr std::size_t kMostBytes = 1'500;
 // Texts of one request for past incidents.
 constexpr std::size_t kBatch = 16;
-// Of the time until the caller's deadline, what a model may take: the rest is for the caller.
+// Share of the time until the caller's deadline that a model may take: the rest is for the caller.
 constexpr double kEmbeddingShareOfTime = 0.5;
 // A incident_history::Embedder's name has at most 63 bytes.
 constexpr std::size_t kMostName = 40;
 
-// The vector of a question that was embedded already.
+// Returns the vector of a question that is already embedded.
 class Given final : public incident_history::Embedder {
  public:
   Given(std::string name, std::size_t dimensions, Vector vector)
@@ -53,7 +53,7 @@ class Given final : public incident_history::Embedder {
   const Vector vector_;
 };
 
-// Names the model and the size of its vectors; a long name by its beginning and its digest.
+// Name of the model and the size of its vectors; a long name is cut and followed by its digest.
 std::string EmbedderName(const Embedding& embedding) {
   std::string name = absl::StrCat(embedding.model, "/", embedding.dimensions);
   if (name.size() <= kMostName) return name;
@@ -106,7 +106,7 @@ absl::Status EmbeddedHistory::Make() {
   std::vector<std::size_t> wait_for;  // their places in `vectors`
   const auto embed = [&]() -> absl::Status {
     if (texts.empty()) return absl::OkStatus();
-    galen::llm::Usage usage;  // of no diagnosis
+    galen::llm::Usage usage;  // not charged to a diagnosis
     GALEN_ASSIGN_OR_RETURN(std::vector<Vector> made,
                            VectorsOf(texts, {.cancellation = &closing_}, usage));
     for (std::size_t i = 0; i < texts.size(); ++i) {
@@ -135,7 +135,7 @@ absl::Status EmbeddedHistory::Make() {
   const auto builder = incident_history::SegmentBuilder::ToMemory(
       name_, static_cast<std::size_t>(embedding_.dimensions));
   for (std::size_t i = 0; i < documents.size(); ++i) {
-    // Fails only for one without an id, and lint refuses that.
+    // Fails only for a document without an id, which lint refuses.
     builder->Add(documents[i], incident_history::Analyse(documents[i].text), vectors[i])
         .IgnoreError();
   }

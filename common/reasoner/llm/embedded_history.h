@@ -23,37 +23,37 @@
 
 namespace galen::reasoner::llm {
 
-// A model that embeds texts, and how it is asked. What it points to must outlive who uses it.
+// A model that embeds texts, and its settings. Everything that it points to must outlive its users.
 struct Embedding {
-  galen::llm::LlmClient* client = nullptr;  // of its own: its circuit is not that of the questions
+  galen::llm::LlmClient* client = nullptr;  // separate, so that its circuit breaker is separate too
   std::string model;
   int dimensions = 0;                         // of its vectors
-  absl::Duration limit = absl::Seconds(2);    // that a search waits for it
+  absl::Duration limit = absl::Seconds(2);    // maximum wait of a search
   store::AnswerCache* vectors = nullptr;      // by the digest of their text; null: not kept
   absl::Duration pause = absl::Seconds(1);    // after a failure to embed past incidents; doubled
   absl::Duration longest = absl::Minutes(5);  // each time, up to this
 };
 
-// The past incidents of the knowledge once more, found by words and by the vectors of a model. It
-// is complete or not there: vectors are made on a thread of its own from the start, for as long as
-// it takes and again after a failure. A search before that, or whose text is not embedded in time,
-// finds nothing, and the caller asks the built-in index: vectors of different models never meet.
-// Thread-safe.
+// A second index of the past incidents of the knowledge, searched by words and by the vectors of a
+// model. It is either complete or unavailable: a separate thread makes the vectors from the start,
+// and retries after a failure. A search before it is complete, or whose text is not embedded in
+// time, finds nothing, and the caller uses the built-in index: vectors of different models are
+// never mixed. Thread-safe.
 class EmbeddedHistory {
  public:
   // `knowledge` must outlive it, and so must `cancellation`, which ends searches; null: none.
   EmbeddedHistory(const knowledge::Knowledge& knowledge, const Embedding& embedding,
                   const Cancellation* cancellation = nullptr);
-  // Ends the thread, and with it a request that is under way.
+  // Ends the thread and its running request.
   ~EmbeddedHistory();
   EmbeddedHistory(const EmbeddedHistory&) = delete;
   EmbeddedHistory& operator=(const EmbeddedHistory&) = delete;
 
-  // At most `limit` past incidents that resemble `text`, best first; none when there is no telling,
-  // and then `account.fallback` says why. `account` is what the embedding took, with
-  // usage::kEmbedding as its question. The model is given Embedding::limit at most, and less
-  // where `deadline` is near; in the first such time after the start, a search waits for the
-  // vectors of the past incidents too.
+  // At most `limit` past incidents that resemble `text`, best first; nothing: the search was not
+  // possible, and `account.fallback` says why. `account` is the use of the embedding model, with
+  // usage::kEmbedding as its question. The model gets at most Embedding::limit, and less if
+  // `deadline` is near; within the first such period after the start, a search also waits for the
+  // vectors of the past incidents.
   std::optional<std::vector<incident_history::Hit>> Search(absl::string_view text,
                                                            std::size_t limit,
                                                            const galen::v1::Spending& spending,
@@ -63,7 +63,7 @@ class EmbeddedHistory {
  private:
   void Run();
   absl::Status Make();
-  // All there is; null, and why, while it is not complete.
+  // The complete index; null, with the reason in `why`: it is not complete.
   std::shared_ptr<const incident_history::View> Made(std::string& why) const;
   absl::StatusOr<std::vector<incident_history::Vector>> VectorsOf(
       const std::vector<std::string>& texts, const galen::llm::CallOptions& options,
@@ -77,7 +77,7 @@ class EmbeddedHistory {
 
   const knowledge::Knowledge& knowledge_;
   const Embedding embedding_;
-  const std::string name_;  // of the embedder: vectors of another name are never compared
+  const std::string name_;  // of the embedder; only vectors of the same name are compared
   const Cancellation* const cancellation_;
   const absl::Time started_;
   Cancellation closing_;
@@ -88,11 +88,11 @@ class EmbeddedHistory {
   std::thread thread_;
 };
 
-// Whether a past incident resembles a question by what both mean: how far the cosine of their
-// vectors stands above that of the past incident at the end of the first tenth, as a share of the
-// way to 1. Models differ in what any two texts have in common (0.2 to 0.8), so that a cosine alone
-// says little; a tenth may resemble it by chance or by the words of the trade. 0 to 1. `cosines` in
-// falling order, of all `documents`; those that are 0 or less may be missing. Pure.
+// Semantic likeness of a past incident to a question: how far the cosine of their vectors is above
+// that of the past incident at the end of the first tenth, as a share of the distance to 1. The
+// cosine of unrelated texts depends on the model (0.2 to 0.8), so a cosine alone says little; up to
+// a tenth may be similar by chance or by the words of the field. 0 to 1. `cosines`: in descending
+// order, of all `documents`; those of 0 or less may be missing. Pure.
 double LikenessOf(double cosine, const std::vector<incident_history::Scored>& cosines,
                   std::size_t documents);
 

@@ -9,14 +9,14 @@
 
 namespace galen::reasoner::llm {
 
-// The part of an error that people are shown, in bytes.
+// Bytes of an error that people are shown.
 inline constexpr std::size_t kMostDetail = 300;
 
-// Notes in `reasoned` why the rules answer in place of a model; `why` is cut to kMostDetail.
+// Records in `reasoned` why the rules answer instead of a model; `why` is cut to kMostDetail.
 void FallBack(galen::v1::Reasoned& reasoned, galen::v1::Reasoned::Fallback fallback,
               absl::string_view why);
 
-// The reason that a failed call to a model gives.
+// The reason for a fallback after a failed call to a model.
 galen::v1::Reasoned::Fallback FallbackOf(const absl::Status& status);
 
 }  // namespace galen::reasoner::llm

@@ -17,7 +17,7 @@ constexpr std::size_t kKeyword = 40;
 constexpr std::size_t kKeywords = 8;
 constexpr std::size_t kMostEntries = 64;
 
-// The order that the answer gives to what was offered, as labels; reasons by label.
+// The answer's order of the offered labels; reasons by label.
 struct Order {
   std::vector<std::string> labels;
   std::map<std::string, std::string> reasons;
@@ -73,7 +73,7 @@ absl::StatusOr<Answer> TakeCauses(const Json& answer, const Answer& offered, int
     if (static_cast<int>(labels.size()) == max_causes) labels.pop_back();
     labels.push_back(first);
   }
-  // What the rules would have tested besides fills the places that are left.
+  // The rules' other causes fill the remaining places.
   for (const auto& cause : offered.causes()) {
     if (static_cast<int>(labels.size()) >= max_causes) break;
     if (std::find(labels.begin(), labels.end(), cause.label()) == labels.end()) {

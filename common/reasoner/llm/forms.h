@@ -11,9 +11,9 @@
 #include "galen/reasoner/v1/reasoner.pb.h"
 
 // The form of an answer: its JSON schema with the choices enumerated, the built-in reasoner's
-// answer in that form (the draft), and what a model's answer makes of the draft. All are pure; an
-// answer that breaks its form is INVALID_ARGUMENT with a sentence for the model. The form of an
-// investigation stands in turn_form.h.
+// answer in that form (the draft), and the result of a model's answer and the draft. All are pure;
+// an answer that violates its form is INVALID_ARGUMENT with a sentence for the model. The form of
+// an investigation is in turn_form.h.
 namespace galen::reasoner::llm {
 
 struct Form {
@@ -21,15 +21,15 @@ struct Form {
   Json draft;
 };
 
-// What a model thought on the way: parts of the Diagram of Thought. Each may be empty.
+// Thoughts of a model: parts of the Diagram of Thought. Each may be empty.
 struct Thoughts {
   std::string proposition;
   std::string critique;
   std::string refinement;
 };
 absl::StatusOr<Thoughts> ThoughtsOf(const Json& answer);
-// The schema of an answer: the thoughts, which come first so that they are thought first, then
-// these members.
+// The schema of an answer: first the thoughts, so that the model writes them first, then these
+// members.
 Json WithThoughts(Json properties);
 Json NoThoughts();
 
@@ -38,8 +38,8 @@ Form SummarizeForm(const std::set<std::string>& categories, const v1::SummarizeA
 absl::StatusOr<v1::SummarizeAnswer> TakeSummarize(const Json& answer,
                                                   const std::set<std::string>& categories);
 
-// An order of `offered`. The rules' own first cause is always among the answer, so that no text can
-// take it away. Of each cause everything but its place is as offered.
+// An order of `offered`. The answer always contains the rules' own first cause, so that no text can
+// remove it. Only the position of a cause may differ from `offered`.
 Form PresumeForm(const v1::PresumeAnswer& offered, int max_causes);
 absl::StatusOr<v1::PresumeAnswer> TakePresume(const Json& answer, const v1::PresumeAnswer& offered,
                                               int max_causes);

@@ -32,13 +32,13 @@ using galen::v1::Verdict;
 using knowledge::v1::Label;
 
 constexpr char kQuestion[] = "investigate";
-// Of the room for a prompt, what is left for what estimates miss.
+// Share of the room for a prompt that is used; the rest allows for errors of the estimate.
 constexpr double kShareOfRoom = 0.8;
-// How many times likelier than by chance a line has to make a cause to bear on it.
+// Minimum weight (log-likelihood ratio) of a line to be relevant to a cause.
 constexpr double kBears = 0.7;  // ln 2
-// The built-in reasoner holds a cause for likely from here on.
+// Minimum probability at which the built-in reasoner calls a cause likely.
 constexpr double kLikely = 0.02;
-// Verdicts that nobody has measured count as if three of four had been right.
+// Prior for the accuracy of verdicts: three of four are right.
 constexpr double kPriorRight = 3;
 constexpr double kPriorOf = 4;
 constexpr std::size_t kAlike = 3;
@@ -68,7 +68,7 @@ const knowledge::v1::LlmCalibration* CalibrationOf(const knowledge::v1::Knowledg
   return nullptr;
 }
 
-// The verdicts of turns in which the model concluded.
+// Number of turns in which the model concluded.
 int Conclusions(const v1::InvestigateQuestion& question) {
   return static_cast<int>(
       std::count_if(question.transcript().begin(), question.transcript().end(),
@@ -152,8 +152,8 @@ bool Investigator::Bears(const Citation& citation, const Label& label, const Loo
   return like != alike->end() && like->second.weight >= kBears;
 }
 
-// A machine counts where it belongs to the case or is named in it, and something that is cited is
-// of it; any other is left out, with its device. The verdict itself does not hang on it.
+// Keeps a machine if it belongs to the case or is named in it, and if a citation is from it; any
+// other is dropped with its device. The verdict itself does not depend on it.
 void Investigator::SetPlaces(const Opinion& opinion, const Look& look,
                              ModelVerdict& verdict) const {
   const auto concerns = [&](const Citation& cited, const std::string& node) {
@@ -161,7 +161,7 @@ void Investigator::SetPlaces(const Opinion& opinion, const Look& look,
         absl::StrContains(cited.quote(), node)) {
       return true;
     }
-    // A finding of several machines is cited of one.
+    // A finding of several machines is cited only for one.
     const std::string check = CheckOf(cited.artefact());
     const auto& results = look.question.evidence().results();
     return !check.empty() && std::any_of(results.begin(), results.end(), [&](const auto& each) {
@@ -188,8 +188,8 @@ void Investigator::SetPlaces(const Opinion& opinion, const Look& look,
   verdict.set_device(absl::StrJoin(devices, ", "));
 }
 
-// Adds the citations and places that stand, and tells what does not, without a word of the model.
-// `weak`: it rejects a cause by nothing that bears on it, so it is an opinion only.
+// Adds the verified citations and places, and returns the objection, which contains no text of the
+// model. `weak`: it rejects a cause without relevant evidence, so it is only an opinion.
 std::string Investigator::Objection(const Opinion& opinion, const Look& look, ModelVerdict& verdict,
                                     bool& weak) const {
   std::string wrong;
@@ -201,7 +201,7 @@ std::string Investigator::Objection(const Opinion& opinion, const Look& look, Mo
     }
     if (!found.ok()) {
       if (!wrong.empty()) continue;
-      // By the number alone: an objection holds no word of the model.
+      // Only the number: an objection contains no text of the model.
       wrong = absl::StrCat("its quote ", i + 1, ", of line ", quote.line, ": ",
                            found.status().message());
       continue;
@@ -223,8 +223,8 @@ std::string Investigator::Objection(const Opinion& opinion, const Look& look, Mo
   if (!bears) {
     weak = rejects;
     return weak ? ""
-                : "nothing that it cites bears on that cause: neither a check or a message of it, "
-                  "nor words like those that tell of it";
+                : "none of its citations is relevant to that cause: they contain neither a check "
+                  "nor a message of it, nor words that describe it";
   }
   if (!rejects) {
     const auto known = look.by_label.find(opinion.label);
@@ -242,7 +242,7 @@ std::optional<ModelVerdict> Investigator::VerdictOf(const Opinion& opinion,
   ModelVerdict verdict;
   verdict.set_label(opinion.label);
   verdict.set_outcome(opinion.outcome);
-  // Its words are shown to people only where they quote nothing that they could not look up.
+  // Its text is shown to people only if all its quotes can be looked up.
   if (look.shown.QuotesOnlyWhatStands(opinion.text)) verdict.set_text(opinion.text);
   verdict.set_model(look.model);
   bool weak = false;
@@ -252,7 +252,7 @@ std::optional<ModelVerdict> Investigator::VerdictOf(const Opinion& opinion,
   return verdict;
 }
 
-// Labels are checked while the model can still be told: those that are meant stand nearest.
+// Checks labels while the model can still correct them; the error suggests the most similar labels.
 absl::Status Investigator::CheckLabels(const Turn& turn) const {
   std::set<std::string> named;
   for (const Opinion& opinion : turn.opinions) {
@@ -278,7 +278,7 @@ std::string Investigator::RefusalOf(const ToolCall& call, const Look& look) cons
   for (const InvestigationTurn& turn : look.question.transcript()) {
     for (const ToolCall& earlier : turn.calls()) {
       if (earlier.refused().empty() && DescribeCall(earlier) == DescribeCall(call)) {
-        return "You asked that before; the answer stands above.";
+        return "You asked that before; the answer is above.";
       }
     }
   }
@@ -299,7 +299,7 @@ std::string Investigator::RefusalOf(const ToolCall& call, const Look& look) cons
   return "";
 }
 
-// What was looked at since the last turn, as steps of the reasoning.
+// Adds the tool calls since the last turn as steps of the reasoning.
 void Investigator::AddSteps(const Look& look, Reasoned& reasoned) const {
   const auto& transcript = look.question.transcript();
   const int number = TurnsTaken(look.question);
@@ -332,8 +332,8 @@ absl::StatusOr<v1::InvestigateAnswer> Investigator::Take(const v1::InvestigateQu
     if (!signal.node().empty()) look.nodes.insert(signal.node());
   }
 
-  // What the rules hold of each leaf, by everything, and by what was known at first: the same
-  // question at each turn begins alike.
+  // The rules' verdicts on each leaf, by all evidence, and by the initial evidence, so that the
+  // question begins the same way at each turn.
   v1::JudgeQuestion judge;
   for (const Label& label : knowledge_.base().labels()) {
     if (knowledge::IsLeaf(label)) judge.add_labels(label.label());

@@ -20,9 +20,9 @@
 
 namespace galen::reasoner::llm {
 
-// Has a language model investigate an incident, one turn at a time. What a model says counts as far
-// as this class lets it: a quote has to stand where it says, of the machine and the time in
-// question, and to bear on the cause; no fact may exclude the cause. Thread-safe.
+// Has a language model investigate an incident, one turn at a time, and verifies its verdicts: a
+// quote must be at the stated place, from the right machine and time, and relevant to the cause; no
+// fact may exclude the cause. Thread-safe.
 class Investigator {
  public:
   // All must outlive it. `rules`: the built-in reasoner.
@@ -33,9 +33,9 @@ class Investigator {
                                              absl::Time deadline) const;
 
  private:
-  struct Look;  // what one turn looks at
+  struct Look;  // the input of one turn
 
-  // None: a rejection that nothing speaks for, which is left out.
+  // Nothing: a rejection without support, which is left out.
   std::optional<galen::v1::ModelVerdict> VerdictOf(const Opinion& opinion, const Look& look) const;
   std::string Objection(const Opinion& opinion, const Look& look, galen::v1::ModelVerdict& verdict,
                         bool& weak) const;

@@ -26,7 +26,7 @@ std::string OneLine(absl::string_view text, std::size_t most) {
   return line;
 }
 
-// A finding in words, without its device.
+// A finding as text, without its device.
 std::string SaidBy(const galen::v1::Finding& finding) {
   std::string text = absl::StrCat(finding.name(), " ", knowledge::ValueText(finding));
   if (finding.has_event_value() && !finding.event_value().text().empty()) {
@@ -51,7 +51,7 @@ std::string WithDevices(std::string text, const std::vector<std::string>& device
   return text;
 }
 
-// Findings that say the same, with the devices of which it is true.
+// Equal findings with their devices.
 struct Group {
   std::string text;
   std::string name;

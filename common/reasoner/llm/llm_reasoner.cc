@@ -21,10 +21,10 @@ namespace {
 using galen::v1::Reasoned;
 
 constexpr std::size_t kDraftBytes = 1200;
-// Causes that are offered where a model may choose.
+// Number of causes offered to a model.
 constexpr std::size_t kOfferedLeaves = 24;
 
-// Keeps the account of a question with its answer, but for one that was not needed.
+// Stores the account of a question in its answer, unless the model was not needed.
 template <typename Answer>
 Answer With(Answer answer, const Reasoned& reasoned) {
   if (reasoned.fallback() != Reasoned::NOT_NEEDED) *answer.mutable_reasoned() = reasoned;

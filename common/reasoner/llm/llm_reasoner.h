@@ -13,16 +13,17 @@
 
 namespace galen::reasoner::llm {
 
-// The built-in reasoner with a language model beside it. A model summarizes, names causes where
-// that is all of a search (Presume), and investigates (investigator.h); everything else the rules
-// answer alone. What a model answers beside a draft of the rules is taken as far as forms.h lets
-// it, and the draft where the model is not needed, not allowed, late, or wrong. An answer's
-// `reasoned` tells what the model had to do with it; unset when it was not needed. Thread-safe.
-// Errors: those of the rules; a model never makes one.
+// The built-in reasoner with an additional language model. The model summarizes, names causes at
+// once (Presume), and investigates (investigator.h); the rules alone answer everything else. The
+// rules make a draft, and forms.h limits how a model's answer may change it; the draft is used if
+// the model is not needed, not allowed, late, or wrong. An answer's `reasoned` records the model's
+// part; unset: it was not needed. Thread-safe. Errors: those of the rules; a model never causes
+// one.
 class LlmReasoner final : public Reasoner {
  public:
-  // All must outlive the reasoner. `confirmed`: the site's own history that the rules know too,
-  // found by words also where the model's vectors find those of the knowledge; null for none.
+  // All must outlive the reasoner. `confirmed`: the site's own history, which the rules use too;
+  // always searched by words, also if the knowledge's is searched by the model's vectors; null:
+  // none.
   LlmReasoner(const knowledge::Knowledge& knowledge, const Reasoner& rules, Model model,
               const incident_history::Store* confirmed = nullptr);
 
@@ -55,13 +56,13 @@ class LlmReasoner final : public Reasoner {
   template <typename Q>
   Asker::Question Begin(absl::string_view name, const Q& question,
                         const galen::v1::EvidenceSet& evidence, Form form) const;
-  // Asks, and gives what `take` makes of the model's JSON, else the draft that `answer` is; both
-  // with the account.
+  // Asks the model, and returns the result of `take` on its JSON, otherwise the draft in `answer`;
+  // both with the account.
   template <typename Answer, typename Take>
   Answer Taken(const Asker::Question& asked, Answer answer, Take take, absl::Time deadline) const;
 
-  // Causes of past incidents, by the model's vectors where there are some; the answer's `embedded`
-  // tells.
+  // Causes of past incidents, by the model's vectors if available; the answer's `embedded` has the
+  // account.
   absl::StatusOr<v1::HistoryAnswer> Past(const v1::HistoryQuestion& question,
                                          absl::Time deadline) const;
 
@@ -71,8 +72,8 @@ class LlmReasoner final : public Reasoner {
   const Asker asker_;
   const Investigator investigator_;
   const std::unique_ptr<const EmbeddedHistory> history_;  // null: that of the rules
-  // What was learned from diagnoses, found by words: what a tenant said of its own is embedded
-  // nowhere.
+  // Incidents that were learned from diagnoses, searched by words: a tenant's own texts are never
+  // embedded.
   const HistoryIndex learned_;
   const std::string name_;
 };

@@ -10,16 +10,16 @@
 
 namespace galen::reasoner::llm {
 
-// What a client did, by `use`: "chat" for questions, "embedding" for texts that are searched for.
-// docs/llm.md lists the names. Pure.
+// Metrics of a client, by `use`: "chat" for questions, "embedding" for query texts. docs/llm.md
+// lists the names. Pure.
 std::vector<prometheus::MetricFamily> ClientFamilies(const galen::llm::Health& health,
                                                      absl::string_view use);
 
-// What became of the questions that a model was to answer. Pure.
+// Metrics of the outcomes of questions that were meant for a model. Pure.
 std::vector<prometheus::MetricFamily> QuestionFamilies(const AskCounts& counts);
 
-// Both of a model that is in use, as they stand when they are asked for. All it is given must
-// outlive it; `embedding` may be null. Thread-safe.
+// Both kinds of metrics of a model, collected on demand. All arguments must outlive it; `embedding`
+// may be null. Thread-safe.
 class ModelMetrics final : public prometheus::Collectable {
  public:
   ModelMetrics(const galen::llm::LlmClient& chat, const galen::llm::LlmClient* embedding,

@@ -12,10 +12,10 @@
 namespace galen::reasoner::llm {
 namespace {
 
-// Answers that are kept: some kilobytes each.
+// Number of cached answers: some kilobytes each.
 constexpr std::size_t kKeptInMemory = 1'000;
 constexpr std::size_t kKeptInFile = 20'000;
-// Vectors that are kept in memory: about a kilobyte each.
+// Number of vectors in memory: about a kilobyte each.
 constexpr std::size_t kKeptVectors = 20'000;
 
 }  // namespace
@@ -43,8 +43,8 @@ absl::StatusOr<std::unique_ptr<OpenedModel>> OpenedModel::Open(
     GALEN_ASSIGN_OR_RETURN(opened->cache_, store::OpenAnswerCache(cache, kKeptInFile));
   }
   if (endpoint.embedding_model.empty()) return opened;
-  // A client of its own: a server that embeds nothing must not open the circuit of the questions,
-  // nor the other way round.
+  // A separate client: an embedding server that fails must not open the circuit breaker of the
+  // questions, and vice versa.
   GALEN_ASSIGN_OR_RETURN(opened->embedding_client_, galen::llm::HttpClient::Make(endpoint));
   if (cache.empty()) {
     opened->vectors_ = std::make_unique<store::MemoryAnswerCache>(kKeptVectors);

@@ -17,38 +17,38 @@
 
 namespace galen::reasoner::llm {
 
-// What is a secret by knowledge/capture.txt of these directories; none: those that came with the
+// The secret patterns in knowledge/capture.txt of these directories; empty: the directories of the
 // program. The last file counts.
 absl::StatusOr<host::CapturePlan> SecretsOf(const std::vector<std::string>& knowledge);
 
-// A model as a program uses it: the client of its endpoint, the cache of its answers, what was
-// asked of it, and where the file names one, the model that embeds.
+// A model for a program: the client of its endpoint, the cache of its answers, its counters, and
+// the embedding model, if the file names one.
 class OpenedModel {
  public:
-  // `endpoint_file` as docs/llm.md describes it; "" gives null, and then nothing is ever sent
-  // anywhere. `cache` keeps answers: an SQLite file, or a Redis URL; "" keeps them in memory.
-  // What stands in knowledge/capture.txt as a secret is taken out of all that is sent; the
-  // `knowledge` directories are those of the program, none the ones that came with it.
-  // Errors: those of the file, of the key, of the cache, of the patterns.
+  // `endpoint_file` as docs/llm.md describes it; "" returns null, and then nothing is ever sent.
+  // `cache` for answers: an SQLite file or a Redis URL; "": in memory. Secrets by
+  // knowledge/capture.txt are masked in everything that is sent; `knowledge`: the knowledge
+  // directories of the program, empty: the installed ones. Errors: those of the file, the key, the
+  // cache, and the patterns.
   static absl::StatusOr<std::unique_ptr<OpenedModel>> Open(
       const std::string& endpoint_file, const std::string& cache,
       const std::vector<std::string>& knowledge = {});
 
-  // For agents that ask.
+  // For agents that ask questions.
   Model model() {
     return {client_.get(), cache_.get(), &counters_, &closing_, &plan_.redactor, nullptr};
   }
-  // For planning, which searches past incidents too.
+  // For planning, which also searches past incidents.
   Model planners_model() {
     Model model = this->model();
     if (embedding_client_ != nullptr) model.embedding = &embedding_;
     return model;
   }
-  // In numbers; must not be asked when this is gone.
+  // Its metrics; must not be collected after this object is destroyed.
   std::shared_ptr<const prometheus::Collectable> metrics() const;
   const galen::llm::LlmClient& client() const { return *client_; }
   const AskCounters& counters() const { return counters_; }
-  // Ends calls that are under way: the program is about to end.
+  // Ends running calls, for the shutdown of the program.
   void Close() { closing_.Cancel(); }
 
  private:
@@ -64,7 +64,7 @@ class OpenedModel {
   Embedding embedding_;
 };
 
-// The model, for those who may go without: nothing for null.
+// The model, if any.
 inline std::optional<Model> ModelOf(OpenedModel* opened) {
   return opened == nullptr ? std::nullopt : std::optional<Model>(opened->model());
 }
@@ -72,7 +72,7 @@ inline std::optional<Model> PlannersModelOf(OpenedModel* opened) {
   return opened == nullptr ? std::nullopt : std::optional<Model>(opened->planners_model());
 }
 
-// Its numbers among those of the program; none for null.
+// Registers its metrics, if there is a model.
 inline void Register(const OpenedModel* opened, metrics::Registry& registry) {
   if (opened != nullptr) registry.Add(opened->metrics());
 }

@@ -12,13 +12,13 @@
 
 namespace galen::reasoner::llm {
 
-// The text with each "{{slot}}" replaced by its value, in one pass: what a value holds is not
-// looked at, so that no text from outside is ever a slot. A slot without a value becomes nothing.
+// The text with each "{{slot}}" replaced by its value, in one pass: values are not scanned, so that
+// foreign text is never a slot. A slot without a value becomes empty.
 std::string Fill(absl::string_view text, const std::map<std::string, std::string>& slots);
 
-// What a model is asked, in the order in which it is sent: instructions and knowledge that never
-// change, then the case, which grows as a diagnosis goes on, then the question. So two questions of
-// one diagnosis begin alike, and an endpoint reads the common part once (its prefix cache).
+// A prompt in the order in which it is sent: constant instructions and knowledge, then the case,
+// which grows during a diagnosis, then the question. Questions of one diagnosis thus share a
+// prefix, which an endpoint reads only once (prefix cache).
 struct Prompt {
   std::string instructions;  // system
   std::string question;      // user: the case and then the question itself
@@ -26,18 +26,17 @@ struct Prompt {
   int max_output_tokens = 0;
 };
 
-// The prompt of that name, filled. Pure. Nothing when the knowledge has no such prompt or no
-// preamble.
+// The prompt of that name, filled. Nothing: the knowledge has no such prompt or no preamble. Pure.
 std::optional<Prompt> MakePrompt(const knowledge::Knowledge& knowledge, absl::string_view name,
                                  absl::string_view case_text,
                                  const std::map<std::string, std::string>& slots);
 
 std::vector<galen::llm::Message> MessagesOf(const Prompt& prompt);
 
-// SHA-256, hexadecimal, over all parts and where each of them ends.
+// SHA-256, hexadecimal, over all parts and their lengths.
 std::string DigestOf(const std::vector<std::string>& parts);
 
-// The same over all that an answer depends on: model, settings, schema, messages.
+// SHA-256 over everything that an answer depends on: model, settings, schema, messages.
 std::string DigestOf(const galen::llm::ChatRequest& request, absl::string_view version);
 
 }  // namespace galen::reasoner::llm

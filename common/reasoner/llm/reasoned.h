@@ -13,9 +13,9 @@
 
 namespace galen::reasoner::llm {
 
-// The built-in reasoner of that knowledge, and with a model that one beside it. What the model
-// points to must outlive it, and so must `knowledge` and `confirmed`, a site's own history; null
-// for none.
+// The built-in reasoner of that knowledge and, with a model, the reasoner that uses it. Everything
+// that the model points to must outlive it, and so must `knowledge` and `confirmed`, a site's own
+// history; null: none.
 class Reasoners {
  public:
   Reasoners(const knowledge::Knowledge& knowledge, const std::optional<Model>& model,
@@ -27,7 +27,7 @@ class Reasoners {
   }
   Reasoners(const Reasoners&) = delete;
   Reasoners& operator=(const Reasoners&) = delete;
-  // The one that answers; what it does is counted.
+  // The reasoner that answers; its answers are counted.
   const Reasoner& best() const { return *best_; }
 
  private:
@@ -36,9 +36,9 @@ class Reasoners {
   std::optional<CountedReasoner> best_;
 };
 
-// A Service(knowledge, reasoner) together with the knowledge and the reasoners that it refers to:
-// as long as somebody uses it, they stay. What the model points to must outlive them, and so must
-// `confirmed`.
+// A Service(knowledge, reasoner) together with the knowledge and the reasoners that it refers to;
+// they live as long as the service is used. Everything that the model points to must outlive them,
+// and so must `confirmed`.
 template <typename Service>
 std::shared_ptr<const Service> MakeReasoned(std::shared_ptr<const knowledge::Knowledge> knowledge,
                                             const std::optional<Model>& model,

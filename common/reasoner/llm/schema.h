@@ -7,15 +7,15 @@
 
 #include "common/reasoner/llm/json.h"
 
-// JSON Schemas of answers, of the few forms that endpoints have in common. All are pure.
+// JSON Schemas of answers, in the subset that endpoints have in common. All are pure.
 namespace galen::reasoner::llm {
 
-// At most so many characters: an answer that runs on is cut off by the endpoint, and is none then.
+// A text of at most `most` characters: an endpoint cuts off a longer answer, which is then invalid.
 Json TextSchema(std::size_t most);
-// `choices` must not be empty: an enumeration of nothing is no schema.
+// `choices` must not be empty: an empty enumeration is not a valid schema.
 Json OneOf(const std::set<std::string>& choices);
 Json ListOf(Json items, std::size_t most);
-// With these members in this order, all of them and no others.
+// An object with exactly these members in this order.
 Json Object(Json properties);
 
 }  // namespace galen::reasoner::llm

@@ -10,11 +10,11 @@
 
 namespace galen::reasoner::llm {
 
-// What kind of text a section of a prompt holds. kRule is knowledge of Galen itself; all others
-// hold data from outside, which a model is told never to obey.
+// Kind of text in a section of a prompt. kRule is Galen's own knowledge; all others are foreign
+// data, which the prompt tells the model never to obey.
 enum class TextKind {
-  kPlain,    // words of people, and of models
-  kLog,      // lines that programs wrote
+  kPlain,    // text of people and of models
+  kLog,      // lines of programs
   kCode,     // commands, paths, names of files, environment
   kFormula,  // values that checks measured
   kRule,
@@ -23,7 +23,7 @@ enum class TextKind {
 // "plain", "log", "code", "formula", "rule".
 absl::string_view Name(TextKind kind);
 
-// In their order; the values are escaped, the names are ours.
+// In order; the values are escaped, the names are trusted.
 using Attributes = std::vector<std::pair<absl::string_view, std::string>>;
 
 // `<log source="train.log">text</log>` with a newline at its end. The text is made UTF-8 without
@@ -32,7 +32,7 @@ using Attributes = std::vector<std::pair<absl::string_view, std::string>>;
 std::string Section(TextKind kind, const Attributes& attributes, absl::string_view text,
                     std::size_t max_bytes);
 
-// "&", "<", ">" and '"' as entities. Text that was escaped holds none of these but "&" of entities.
+// "&", "<", ">" and '"' as entities. Escaped text contains only the "&" of entities.
 std::string Escape(absl::string_view text);
 // The inverse.
 std::string Unescape(absl::string_view text);

@@ -20,7 +20,7 @@ using Judged = std::map<std::string, galen::v1::Verdict>;
 
 constexpr std::size_t kObjectionBytes = 500;
 
-// The first reason of a verdict in that direction, with its evidence.
+// The first reason of a verdict in the given direction, with its evidence.
 std::string FirstReason(const galen::v1::Verdict& verdict, galen::v1::Reason::Direction direction) {
   for (const galen::v1::Reason& reason : verdict.reasons()) {
     if (reason.direction() != direction) continue;
@@ -31,7 +31,7 @@ std::string FirstReason(const galen::v1::Verdict& verdict, galen::v1::Reason::Di
   return "";
 }
 
-// What the model is to hear of a verdict; "" where there is nothing.
+// The message to the model about a verdict; "": none.
 std::string WrongWith(const ModelVerdict& verdict, const Judged& judged) {
   if (!verdict.objection().empty()) return verdict.objection();
   const auto known = judged.find(verdict.label());
@@ -66,7 +66,7 @@ std::string Objections(const InvestigationTurn& turn, const Judged& judged) {
 
 std::string ShownBy(const v1::InvestigateQuestion& question, const InvestigationTurn& turn, int at,
                     bool elided, const TextSizes& sizes) {
-  if (elided) return "It was shown before, and is left out here for want of room.\n";
+  if (elided) return "It was shown before, and is left out here to save room.\n";
   const galen::v1::ToolCall& call = turn.calls(at);
   galen::v1::ToolResult result =
       at < turn.results_size() ? turn.results(at) : galen::v1::ToolResult();
@@ -133,7 +133,7 @@ std::vector<Message> TranscriptMessages(const knowledge::Knowledge& knowledge,
     for (const Message& message : messages) sum += usage::EstimateTokens(message.content);
     return sum;
   };
-  // The oldest results go first.
+  // Drops the oldest results first.
   for (int elided = 0;; ++elided) {
     std::vector<Message> messages = build(elided);
     if (elided >= taken || tokens(messages) <= form.tokens) return messages;

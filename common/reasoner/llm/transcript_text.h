@@ -13,21 +13,21 @@
 
 namespace galen::reasoner::llm {
 
-// How the turns so far are told to a model.
+// How the turns so far are shown to a model.
 struct TranscriptForm {
-  bool tools = false;  // by tools of the protocol
+  bool tools = false;  // as tool uses of the protocol
   int most_turns = 0;
   int tokens = 0;  // at most; the oldest results are left out first
 };
 
-// The turns of the model: each as it wrote it, then what it was shown, or what is wrong with its
-// verdicts. `judged`: verdicts of the built-in reasoner, by label. Pure.
+// The turns of the model: each as it wrote it, then the results that it was shown, or the
+// objections to its verdicts. `judged`: verdicts of the built-in reasoner, by label. Pure.
 std::vector<galen::llm::Message> TranscriptMessages(
     const knowledge::Knowledge& knowledge, const v1::InvestigateQuestion& question,
     const std::map<std::string, galen::v1::Verdict>& judged, const TextSizes& sizes,
     const TranscriptForm& form);
 
-// Turns that the model took: all but what Galen looked at first.
+// Number of turns of the model, without Galen's own first reading.
 int TurnsTaken(const v1::InvestigateQuestion& question);
 
 }  // namespace galen::reasoner::llm

@@ -32,30 +32,30 @@ constexpr std::size_t kMostChecks = 4;  // of one call
 constexpr std::size_t kMostPlaces = 8;  // machines of a verdict, and devices
 constexpr char kNoFault[] = "no_fault";
 
-// A tool by the arguments it takes: of what, of which node, with which text, from which line.
+// A tool and the arguments that it takes: object, node, text, line.
 struct ToolSpec {
   const char* name;
   const char* says;
-  const char* of;  // what `of` is called among tools of the protocol; null: it takes none
+  const char* of;  // the name of `of` in tools of the protocol; null: not taken
   bool node;
   const char* text;  // the same of `text`
   bool line;
 };
 constexpr ToolSpec kTools[] = {
-    {"list_artefacts", "What there is to read: the report, logs, what was captured of machines",
+    {"list_artefacts", "List of artefacts to read: the report, logs, captured outputs of machines",
      nullptr, false, nullptr, false},
     {"read_lines", "Lines of an artefact, from a line on", "artefact", false, nullptr, true},
     {"search",
      "Lines that a pattern (RE2, any case) matches, of one artefact or, without one, of all",
      "artefact", false, "pattern", false},
-    {"show_check", "What a check said, with its raw excerpt", "check", true, nullptr, false},
-    {"run_checks", "Run passive checks that have not run, named by comma", "checks", false, nullptr,
-     false},
+    {"show_check", "Result of a check, with its raw excerpt", "check", true, nullptr, false},
+    {"run_checks", "Run passive checks that have not run; names separated by commas", "checks",
+     false, nullptr, false},
     {"compare_nodes", "One finding of a check, side by side for all nodes", "check", false,
      "finding", false},
     {"search_history", "Past incidents that resemble a text", nullptr, false, "query", false},
     {"search_taxonomy", "Root causes that a text speaks for", nullptr, false, "query", false},
-    {"read_taxonomy", "What a label means, what shows it and what excludes it", "label", false,
+    {"read_taxonomy", "Meaning of a label, what shows it and what excludes it", "label", false,
      nullptr, false},
 };
 constexpr char kConclude[] = "conclude";
@@ -175,7 +175,7 @@ Json JsonOf(const ToolCall& call) {
   }
 }
 
-// Names in a list, or in one text.
+// Reads names from a list, or from one text.
 absl::StatusOr<std::vector<std::string>> PlacesOf(const Json& json, const char* list,
                                                   const char* single) {
   std::vector<std::string> names;
@@ -227,7 +227,7 @@ absl::StatusOr<galen::v1::Suggestion> SuggestionOf(const Json& json) {
   return suggestion;
 }
 
-// A list that may be left out.
+// Reads an optional list.
 absl::StatusOr<std::vector<Json>> Listed(const Json& answer, absl::string_view name,
                                          std::size_t most) {
   if (!answer.contains(std::string(name))) return std::vector<Json>();
@@ -320,7 +320,7 @@ absl::StatusOr<Turn> TurnOf(const Json& answer) {
     GALEN_ASSIGN_OR_RETURN(ToolCall call, CallOf(each));
     turn.calls.push_back(std::move(call));
   }
-  if (!turn.calls.empty()) return turn;  // what it says besides is not its last word
+  if (!turn.calls.empty()) return turn;  // its other members are not final
   GALEN_ASSIGN_OR_RETURN(const std::vector<Json> verdicts,
                          ObjectsOf(answer, "verdicts", kMostVerdicts));
   for (const Json& each : verdicts) {
@@ -358,7 +358,7 @@ Json JsonOf(const galen::v1::InvestigationTurn& turn) {
                 {"verdict", said},
                 {"nodes", NamesByComma(verdict.node())},
                 {"devices", NamesByComma(verdict.device())}};
-    // The model is to see that this differs from the verdict that it wrote.
+    // Shows the model that this differs from the verdict that it wrote.
     if (!verdict.objection().empty()) one["left_out"] = "what did not stand of it";
     json["verdicts"].push_back(std::move(one));
   }

@@ -11,27 +11,27 @@
 #include "galen/v1/diagnosis.pb.h"
 #include "galen/v1/investigation.pb.h"
 
-// The form of a model's turn in an investigation: it asks to see more, or concludes. The tools that
-// stand here are all there are: none of them writes, runs a command, names a path or another
-// diagnosis. A model that uses tools of the protocol says the same by them. All are pure; an answer
-// that breaks the form is INVALID_ARGUMENT with a sentence for the model.
+// The form of a model's turn in an investigation: it asks to see more, or concludes. The tools here
+// are the only ones: none of them writes, runs a command, or names a path or another diagnosis. The
+// form also exists as tools of the protocol. All are pure; an answer that violates the form is
+// INVALID_ARGUMENT with a sentence for the model.
 namespace galen::reasoner::llm {
 
-// Calls of one turn, verdicts, and citations of a verdict, at most.
+// Maximum number of calls of one turn, of verdicts, and of citations of a verdict.
 inline constexpr std::size_t kMostCalls = 3;
 inline constexpr std::size_t kMostVerdicts = 4;
 inline constexpr std::size_t kMostCitations = 4;
 
-// `last`: nothing more may be asked for.
+// `last`: no more calls are allowed.
 Json TurnSchema(bool last);
 std::vector<galen::llm::Tool> TurnTools(bool last);
-// A turn that says nothing: what the built-in reasoner, which asks nothing, would answer.
+// An empty turn: the draft, since the built-in reasoner calls no tools.
 Json EmptyTurn();
 
-// What tools of the protocol were used for, as an answer of the schema.
+// Converts tool uses of the protocol to an answer of the schema.
 Json TurnOfTools(const galen::llm::ChatAnswer& answer);
 
-// What a model says of a cause, before anything of it was looked up.
+// A model's statement about a cause, not yet verified.
 struct Opinion {
   struct Quote {
     std::string of;
@@ -54,9 +54,9 @@ struct Turn {
 };
 absl::StatusOr<Turn> TurnOf(const Json& answer);
 
-// A turn that was taken, as the model would have written it: what a later prompt shows of it.
+// An accepted turn as the model would have written it, for later prompts.
 Json JsonOf(const galen::v1::InvestigationTurn& turn);
-// The same as uses of tools, with the ids "t2c1": the first call of the second turn.
+// An accepted turn as tool uses, with ids such as "t2c1": the first call of the second turn.
 std::vector<galen::llm::ToolUse> UsesOf(const galen::v1::InvestigationTurn& turn, int number);
 std::string UseId(int turn, int call);
 

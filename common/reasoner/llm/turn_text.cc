@@ -29,9 +29,9 @@ constexpr std::size_t kMostCutOut = 12;
 constexpr std::size_t kMostSilent = 12;
 constexpr std::size_t kLabelsOfMessage = 1;
 constexpr std::size_t kSection = 16 * 1024;
-constexpr std::size_t kMostOfRun = 12;  // lines of one result of a check that the model had run
+constexpr std::size_t kMostOfRun = 12;  // lines of one result of a check that the model ran
 
-// Lines with their numbers, as much as fits.
+// Lines with their numbers, as many as fit.
 std::string Numbered(const std::vector<std::string>& lines, std::size_t most_lines,
                      std::size_t most_bytes) {
   std::string text;
@@ -46,7 +46,7 @@ std::string Numbered(const std::vector<std::string>& lines, std::size_t most_lin
   return text;
 }
 
-// The strongest first, each known message once of each source; of equals the earlier one.
+// Signals by strength, each known message once per source; among equals the earliest.
 std::vector<const Signal*> Strongest(const galen::v1::Summary& summary, std::size_t most) {
   std::vector<const Signal*> shown;
   std::set<std::pair<std::string, std::int64_t>> places;
@@ -144,8 +144,8 @@ std::string CutOut(const galen::v1::Incident& incident) {
   return absl::StrJoin(parts, "\n");
 }
 
-// Lines by artefact, each behind its number. `counts_gaps`: lines that are missing between two are
-// counted, as of a text that was read; else each line was searched for.
+// Lines by artefact, each after its number. `counts_gaps`: for a text that was read, count the
+// lines missing between two lines; otherwise the lines are hits of a search.
 std::string LinesText(const galen::v1::ToolResult& result, bool counts_gaps, std::size_t most,
                       const std::function<bool(const galen::v1::Citation&)>& is_old) {
   std::string text;
@@ -231,14 +231,14 @@ std::string MessagesAndTexts(const Told& told,
   return text;
 }
 
-// Results that say the same, of several nodes.
+// Equal results of several nodes.
 struct Same {
   const CheckResult* first = nullptr;
   std::vector<std::string> others;  // nodes
   std::vector<std::string> lines;
 };
 
-// The results that failed; of checks that passed or are silent, those of the likeliest causes.
+// The failed results, and those of checks of the likeliest causes that passed or have no result.
 std::string ResultsText(const Told& told, const EvidenceView& view) {
   const Asked asked = AskedBy(told);
   std::vector<Same> failed;
@@ -352,7 +352,7 @@ std::string CaseOf(const Told& told,
   if (!nodes.empty()) {
     absl::StrAppend(&text, Section(TextKind::kCode, {{"name", "nodes"}}, Nodes(nodes), 2000));
   }
-  // Words of a model, as its keywords show: the built-in summary only repeats what stands here.
+  // The summary is a model's if it has keywords; the built-in summary only repeats this text.
   if (!evidence.summary().keywords().empty()) {
     absl::StrAppend(&text, Section(TextKind::kPlain, {{"name", "summary by a model"}},
                                    evidence.summary().text(), kSummaryBytes));

@@ -14,9 +14,9 @@
 namespace galen::rpc {
 
 // Calls `method` of `Service` at the next replica and waits for its answer in `response`. A call
-// that reached none is made once more at another one, where `again` allows it and there is one.
-// `prepare` gets the context of each attempt, for its deadline and metadata. Returns how the last
-// attempt ended, as gRPC says it: IsUnreachable() tells whether a service said so itself.
+// that reached no replica is repeated once at another one, if `again` allows it and there is one.
+// `prepare` gets the context of each attempt, for its deadline and metadata. Returns gRPC's status
+// of the last attempt: IsUnreachable() is true when it did not come from a service.
 template <typename Service, typename Request, typename Response>
 grpc::Status BlockingCall(Replicas& replicas,
                           grpc::Status (Service::Stub::*method)(grpc::ClientContext*,

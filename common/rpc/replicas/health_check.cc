@@ -15,10 +15,10 @@
 namespace galen::rpc {
 namespace {
 
-// The protocol's request has one field, which we leave out: of the server as a whole is asked. The
-// answer has one as well: field 1, an enum, SERVING is 1
-// (https://github.com/grpc/grpc/blob/master/doc/health-checking.md). So two empty messages do,
-// whose unknown fields are looked at.
+// The protocol's request has one field, the service, which we leave out to ask for the server as a
+// whole. The response has one as well: field 1, an enum, SERVING is 1
+// (https://github.com/grpc/grpc/blob/master/doc/health-checking.md). So two empty messages suffice,
+// with the response's unknown fields.
 using Message = google::protobuf::Empty;
 constexpr int kStatusField = 1;
 constexpr std::uint64_t kServing = 1;

@@ -68,7 +68,7 @@ void Picker::Ended(absl::string_view address, Ticket ticket, bool reached) {
   }
   if (replica.health == Health::kUnknown) replica.health = Health::kServing;
   if (replica.health == Health::kServing) replica.dropped_calls = 0;
-  // Of several, health checks bring it back: here are none.
+  // A single replica has no health checks that bring it back.
   if (replica.health == Health::kUnreachable && replicas_.size() == 1) {
     replica.health = Health::kServing;
   }

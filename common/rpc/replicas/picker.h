@@ -12,15 +12,16 @@
 
 namespace galen::rpc {
 
-// Which replica of a service the next call goes to: of those in order the one with the fewest calls
-// under way, among equals each in its turn. Of those that were never heard of only when none is in
-// order, and of the others only when there is nothing else: an answer is worth a try.
+// Chooses the replica of a service for the next call: among healthy ones the one with the fewest
+// calls in flight, among equals each in its turn. A replica whose health is unknown gets a call
+// only when none is healthy, and an unhealthy one only when there is no other: an answer is worth a
+// try.
 //
 // A replica is put aside when a call or a health check does not reach it, or when it says that it
-// does not serve. It comes back when a health check that began after that finds it serving; one
-// that was put aside by calls n times in a row, without an answer between them, when n checks in a
-// row do (8 at most): a replica that passes checks and drops calls gets few calls. Where health is
-// not checked (one replica alone), an answered call brings it back.
+// does not serve. It comes back when a health check that began after that finds it serving. One
+// that calls put aside n times in a row, without an answer between them, needs n passed checks in a
+// row (8 at most): a replica that passes checks and drops calls gets few calls. Without health
+// checks (one replica alone), an answered call brings it back.
 //
 // Pure: no time, no threads, no network. Not thread-safe.
 class Picker {
@@ -31,8 +32,8 @@ class Picker {
     kUnreachable,  // put aside
     kNotServing,   // it said so: it starts up, or drains
   };
-  // What the begin of a call or a check must hand to its end: what happened before does not count
-  // against what was found out later.
+  // Passed from the begin of a call or a check to its end, so that an older observation does not
+  // override a newer one.
   using Ticket = std::int64_t;
 
   // These are the replicas now. Those that stay keep what is known of them.
@@ -42,7 +43,7 @@ class Picker {
   // there is no other.
   std::optional<std::string> Pick(absl::string_view not_this = "");
 
-  // A call to it begins, and ends; `reached` tells whether anybody answered, be it with an error.
+  // A call to it begins, and ends; `reached`: the replica answered, even with an error.
   Ticket Began(absl::string_view address);
   void Ended(absl::string_view address, Ticket ticket, bool reached);
 

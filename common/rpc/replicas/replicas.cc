@@ -37,16 +37,16 @@ absl::Status StatusOf(const grpc::Status& status) {
   return absl::UnavailableError("the server ended before the call did");
 }
 
-// What the threads share.
+// State that the threads share.
 struct Replicas::State {
   Options options;
   Connector connect;
   std::vector<TargetEndpoint> endpoints;
   std::thread keeper;
-  // Of the keeper alone, and of Connect() before there is one.
+  // Used by the keeper alone, and by Connect() before the keeper starts.
   std::map<std::string, std::vector<std::string>> found;  // the addresses of each name
 
-  // What wakes the keeper.
+  // Wakes the keeper.
   std::mutex wake_mu;
   std::condition_variable woken;
   bool stopping = false;
@@ -201,7 +201,7 @@ void Replicas::State::Keep() {
     if (AnyName() && now >= looked_up + (hurried ? options.resolve_again : options.resolve_every)) {
       LookUp();
       looked_up = SteadyNow();
-      Update().IgnoreError();  // told by the calls that fail
+      Update().IgnoreError();  // failing calls report it
     }
     CheckAll();
     FreeRetired();
@@ -226,7 +226,7 @@ absl::StatusOr<std::unique_ptr<Replicas>> Replicas::Connect(const std::string& t
   state->connect = [&security, peer](const std::string& address) {
     return rpc::Connect(address, security, peer);
   };
-  // What is said of names must hold of them, and of what they turn out to mean.
+  // The security settings must allow every endpoint, names included, before any is resolved.
   for (const TargetEndpoint& endpoint : state->endpoints) {
     GALEN_RETURN_IF_ERROR(security.ForChannel(endpoint.text, peer).status());
   }
@@ -277,7 +277,7 @@ std::optional<Replicas::Turn> Replicas::Begin(const std::string& not_this) {
       turn.ticket_ = state_->picker.Began(*address);
       all = state_->picker.size();
     }
-    // That a connection is down gRPC may know already; a call need not find out.
+    // gRPC may know already that a connection is down, which saves a call.
     if (tries >= all ||
         turn.replica_->channel().GetState(false) != GRPC_CHANNEL_TRANSIENT_FAILURE) {
       return turn;
@@ -298,7 +298,7 @@ bool Replicas::several() const {
 }
 
 Replicas::Turn::~Turn() {
-  ticket_ = -1;  // of no time
+  ticket_ = -1;  // matches no state of the replica
   End(true);
 }
 

@@ -20,8 +20,8 @@
 namespace galen::rpc {
 
 // Whether a call that ended so, and that nobody here cancelled, never had an answer from a service
-// of ours: the connection broke or could not be made, or the server ended before the call did
-// (then gRPC says CANCELLED). What a service says itself (rpc::ToGrpcStatus) carries details.
+// of ours: the connection broke or could not be made, or the server ended before the call did (then
+// gRPC says CANCELLED). Our services' own errors (rpc::ToGrpcStatus) carry details.
 bool IsUnreachable(const grpc::Status& status);
 // Such a status as our callers know it: UNAVAILABLE. Any other as it is.
 absl::Status StatusOf(const grpc::Status& status);
@@ -70,10 +70,10 @@ class Replicas {
     absl::Duration resolve_again = absl::Seconds(2);
   };
 
-  // `target`: addresses by comma, "HOST:PORT"; of a name, every address it has. A name that cannot
-  // be looked up now is tried on. Where there are several, waits for what each says of its health,
-  // `check_limit` at most. INVALID_ARGUMENT; FAILED_PRECONDITION when one is not loopback and there
-  // are no certificates. `security` must outlive it.
+  // `target`: addresses "HOST:PORT", separated by commas; a name stands for all of its addresses. A
+  // name that cannot be resolved now is retried. With several replicas, waits for a health check of
+  // each, `check_limit` at most. INVALID_ARGUMENT; FAILED_PRECONDITION when an address is not
+  // loopback and there are no certificates. `security` must outlive it.
   static absl::StatusOr<std::unique_ptr<Replicas>> Connect(const std::string& target,
                                                            const Security& security,
                                                            const Peer& peer);
@@ -92,10 +92,10 @@ class Replicas {
    public:
     Turn(Turn&&) = default;
     Turn& operator=(Turn&&) = delete;
-    // Without End() it tells nothing of the replica.
+    // Without End() it reports nothing about the replica.
     ~Turn();
     Replica& replica() const { return *replica_; }
-    // The call has let go of the channel; `reached` as of Picker::Ended(). Once.
+    // The call no longer uses the channel; `reached` as of Picker::Ended(). Once.
     void End(bool reached);
 
    private:

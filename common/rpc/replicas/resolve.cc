@@ -25,7 +25,7 @@ bool IsNumber(absl::string_view text) {
 
 TargetEndpoint EndpointOf(absl::string_view text) {
   TargetEndpoint endpoint{std::string(text), "", ""};
-  // A name has one colon, before the port; addresses of IPv6 and gRPC's own forms are no names.
+  // A name has one colon, before the port; IPv6 addresses and gRPC's own forms are not names.
   const std::vector<std::string> parts = absl::StrSplit(text, ':');
   if (parts.size() != 2 || parts[0].empty() || !IsNumber(parts[1])) return endpoint;
   in_addr address;
@@ -43,7 +43,8 @@ absl::StatusOr<std::vector<TargetEndpoint>> EndpointsIn(absl::string_view target
     const absl::string_view text = absl::StripAsciiWhitespace(part);
     if (text.empty()) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "\"", target, "\": an address is missing; give HOST:PORT, or several by comma"));
+          "\"", target,
+          "\": an address is missing; give HOST:PORT, or several separated by commas"));
     }
     endpoints.push_back(EndpointOf(text));
   }

@@ -9,7 +9,7 @@
 
 namespace galen::rpc {
 
-// One endpoint of a target: what stands between its commas.
+// One endpoint of a target, the text between its commas.
 struct TargetEndpoint {
   std::string text;  // as it was given
   // The two of "name:port" to be looked up; empty when `text` is an address already, or something
@@ -22,7 +22,7 @@ struct TargetEndpoint {
 absl::StatusOr<std::vector<TargetEndpoint>> EndpointsIn(absl::string_view target);
 
 // The addresses of a name, "10.0.0.7:50052", "[fd00::7]:50052", sorted, at most 1,000 of them. Asks
-// the machine's resolver, which may take seconds. UNAVAILABLE when it has none to give.
+// the machine's resolver, which may take seconds. UNAVAILABLE when it returns no address.
 absl::StatusOr<std::vector<std::string>> Resolve(const TargetEndpoint& endpoint);
 
 }  // namespace galen::rpc

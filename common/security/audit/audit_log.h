@@ -31,11 +31,11 @@ struct AuditRecord {
 };
 
 // Appends records to a file, one JSON object a line. Each field is cut to 256 bytes and its text is
-// cleaned, since a stranger may have written it. Put() never waits for the disk: a thread gathers
-// what comes within a tenth of a second and writes it at once. When more than 16,384 records wait,
-// further ones are counted, and the count is written in their place: {"time":...,"lost":12}. The
-// file is opened anew when it was moved away (logrotate). What is queued is written when the log is
-// destroyed; a kill loses what was not written yet. Thread-safe.
+// cleaned, since a stranger may have written it. Put() never waits for the disk: a thread collects
+// the records of a tenth of a second and writes them together. When more than 16,384 records wait,
+// further ones are only counted, and the count is written in their place: {"time":...,"lost":12}.
+// The file is reopened after it was moved away (logrotate). Queued records are written when the log
+// is destroyed; a kill loses them. Thread-safe.
 class AuditLog {
  public:
   // Makes the file, readable by its owner alone, when there is none. The error names it.
@@ -49,7 +49,7 @@ class AuditLog {
  private:
   AuditLog(std::string path, int file);
   void Loop();
-  // Opens the path anew when another file, or none, stands there.
+  // Reopens the path when it names another file, or none.
   void Follow();
   void Write(absl::string_view lines);
 

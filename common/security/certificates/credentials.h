@@ -11,7 +11,7 @@
 
 namespace galen::security {
 
-// What a program shows of itself and whom it trusts, found to be sound.
+// A program's certificate and key, and the authority it trusts, all verified.
 struct Credentials {
   std::string certificate;  // PEM, with the chain
   std::string key;          // PEM

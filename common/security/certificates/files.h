@@ -11,7 +11,7 @@
 
 namespace galen::security {
 
-// Where a program's credentials are, all PEM.
+// The files of a program's credentials, all PEM.
 struct CredentialFiles {
   std::string certificate;  // its own, and what leads from it to the authority
   std::string key;

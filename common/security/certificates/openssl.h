@@ -29,11 +29,11 @@ using KeyPtr = std::unique_ptr<EVP_PKEY, OpensslFree>;
 using BioPtr = std::unique_ptr<BIO, OpensslFree>;
 using StorePtr = std::unique_ptr<X509_STORE, OpensslFree>;
 
-// What OpenSSL says of its last failure on this thread, whose list of failures is emptied.
+// The text of OpenSSL's last error on this thread; clears the thread's queue of errors.
 std::string OpensslError();
 
-// The certificates of a PEM text, in its order; other PEM blocks are passed over. An error when
-// there is none, more than 64, or one that cannot be read.
+// The certificates of a PEM text, in its order; other PEM blocks are ignored. An error when there
+// is none, more than 64, or one that cannot be read.
 absl::StatusOr<std::vector<X509Ptr>> ParseCertificates(absl::string_view pem);
 // The private key of a PEM text. Keys under a passphrase are refused.
 absl::StatusOr<KeyPtr> ParseKey(absl::string_view pem);

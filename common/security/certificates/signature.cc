@@ -13,7 +13,7 @@ constexpr int kMaxChain = 8;
 
 using DigestPtr = std::unique_ptr<EVP_MD_CTX, OpensslFree>;
 
-// These two hash by themselves and are told no digest.
+// These two have a digest of their own and take none.
 const EVP_MD* DigestFor(EVP_PKEY* key) {
   const bool own = EVP_PKEY_is_a(key, "ED25519") == 1 || EVP_PKEY_is_a(key, "ED448") == 1;
   return own ? nullptr : EVP_sha256();

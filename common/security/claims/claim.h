@@ -5,23 +5,23 @@
 
 #include "absl/time/time.h"
 
-// What signer and verifier of a tenant's claim agree on. A claim is a
+// Constants that signer and verifier of a tenant's claim share. A claim is a
 // galen.security.v1.SignedClaim, serialized.
 namespace galen::security {
 
 // The metadata key that a claim travels under.
 inline constexpr char kClaimKey[] = "galen-claim-bin";
 
-// The metadata key of the one for whom a gateway asks, "key/ID (ROLE)". It opens nothing: it stands
-// in the audit logs of those who are asked, who believe it of gateways alone.
+// The metadata key of the person for whom a gateway calls, "key/ID (ROLE)". It grants nothing: it
+// goes into the audit logs of the called services, which accept it from gateways alone.
 inline constexpr char kAskerKey[] = "galen-asker-bin";
 
-// What is signed begins with this, so that no signature made for anything else passes for one of a
+// The signed bytes begin with this, so that a signature made for another purpose is not valid for a
 // claim; its final NUL is signed too.
 inline constexpr char kClaimContext[] = "galen-claim-v1";
 
-// How long a claim is good for. Long enough to be used for many calls, short enough that one that
-// got away is soon worthless.
+// The validity of a claim. Long enough for many calls, short enough that a leaked claim is soon
+// worthless.
 inline constexpr absl::Duration kClaimLife = absl::Minutes(5);
 // By how much the clocks of two machines may differ.
 inline constexpr absl::Duration kClockSkew = absl::Minutes(1);

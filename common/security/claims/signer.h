@@ -19,7 +19,7 @@
 namespace galen::security {
 
 // Signs claims with the key of this program's certificate, so that no other secret has to be
-// spread: who trusts the authority can check them. Thread-safe.
+// distributed: every program that trusts the authority can verify them. Thread-safe.
 class ClaimSigner {
  public:
   // `clock` must outlive the signer.
@@ -28,11 +28,11 @@ class ClaimSigner {
   ClaimSigner(const ClaimSigner&) = delete;
   ClaimSigner& operator=(const ClaimSigner&) = delete;
 
-  // What to sign with from now on; a program's first call, and when its certificate was renewed.
+  // Replaces the signing credentials; called at the start, and when the certificate was renewed.
   absl::Status Use(const Credentials& credentials);
 
-  // A claim of `tenant` that `audience` believes. The same one for some minutes: it is made anew
-  // when half of its life is over.
+  // A claim of `tenant` that `audience` accepts. It is reused, and made again when half of its life
+  // is over.
   absl::StatusOr<std::string> For(absl::string_view tenant, Role audience);
 
  private:

@@ -17,29 +17,29 @@
 
 namespace galen::security {
 
-// Who brings a claim: what the connection says of the caller.
+// The bearer of a claim: the caller, as the connection identifies it.
 struct ClaimBearer {
   absl::string_view uri;  // its identity
   // Its certificate and chain, PEM; asked only when a claim is seen for the first time.
   absl::FunctionRef<std::string()> certificates;
 };
 
-// Decides whether to believe a tenant's claim. Thread-safe.
+// Verifies tenants' claims. Thread-safe.
 class ClaimVerifier {
  public:
-  // `audience` is what this program is. `clock` must outlive the verifier.
+  // `audience` is this program's role. `clock` must outlive the verifier.
   ClaimVerifier(const Clock& clock, Role audience);
   ~ClaimVerifier();
   ClaimVerifier(const ClaimVerifier&) = delete;
   ClaimVerifier& operator=(const ClaimVerifier&) = delete;
 
-  // Whom to trust from now on: the authority and the trust domain of these.
+  // Replaces the trusted authority and trust domain.
   absl::Status Use(const Credentials& credentials);
 
-  // The tenant that the claim is for. PERMISSION_DENIED, which says why, when it is not for this
-  // audience, was not signed by who brings it, or that one is not trusted to sign one
-  // (ClaimIssuers()), when it is not good now, or is not a claim at all. A claim that was believed
-  // once costs a look into a table.
+  // The tenant of the claim. PERMISSION_DENIED, with the reason, when it is not for this audience,
+  // was not signed by its bearer, or the bearer may not sign one (ClaimIssuers()), when it is not
+  // valid now, or is not a claim at all. A claim that was accepted before costs one look-up in a
+  // table.
   absl::StatusOr<std::string> TenantOf(absl::string_view claim, const ClaimBearer& bearer);
 
  private:

@@ -23,7 +23,7 @@ class WarrantSigner {
   WarrantSigner(const WarrantSigner&) = delete;
   WarrantSigner& operator=(const WarrantSigner&) = delete;
 
-  // What to sign with from now on; a program's first call, and when its certificate was renewed.
+  // Replaces the signing credentials; called at the start, and when the certificate was renewed.
   absl::Status Use(const Credentials& credentials);
 
   // A SignedWarrant, serialized. The nonce of `warrant` is not looked at: it is random. It is good

@@ -85,7 +85,7 @@ absl::StatusOr<Warrant> WarrantVerifier::Read(absl::string_view text) const {
   }
   if (issuer->role != Role::kGateway) {
     return Refused(absl::StrCat("a program of role ", NameOf(issuer->role),
-                                " knows no person who could have approved it"));
+                                " cannot attest a person's approval"));
   }
   EVP_PKEY* const key = X509_get0_pubkey(own);
   if (key == nullptr || !SignatureHolds(key, kWarrantContext, given.warrant(), given.signature())) {

@@ -15,8 +15,8 @@
 
 namespace galen::security {
 
-// Decides whether to believe a warrant: signed by a gateway of this trust domain, whose certificate
-// leads to the authority, and good now. That it is used once is its user's business. Thread-safe.
+// Verifies warrants: signed by a gateway of this trust domain, whose certificate leads to the
+// authority, and valid now. The caller must ensure that a warrant is used only once. Thread-safe.
 class WarrantVerifier {
  public:
   // `clock` must outlive the verifier.
@@ -25,7 +25,7 @@ class WarrantVerifier {
   WarrantVerifier(const WarrantVerifier&) = delete;
   WarrantVerifier& operator=(const WarrantVerifier&) = delete;
 
-  // Whom to trust from now on: the authority and the trust domain of these.
+  // Replaces the trusted authority and trust domain.
   absl::Status Use(const Credentials& credentials);
 
   // PERMISSION_DENIED with what is wrong. No allowance is made for clocks that differ at its end;

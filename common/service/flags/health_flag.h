@@ -5,7 +5,7 @@
 
 namespace galen::rpc {
 
-// --health: ServeOptions::health_address. Who links this has the flag.
+// The value of --health, for ServeOptions::health_address. Linking this file adds the flag.
 std::string HealthAddressFromFlag();
 
 }  // namespace galen::rpc

@@ -6,8 +6,8 @@
 
 namespace galen::rpc {
 
-// What a program of this role was told with --certs, --tls_cert, --tls_key, --tls_ca and
-// --audit_log. Who links this has these flags.
+// The values of --certs, --tls_cert, --tls_key, --tls_ca and --audit_log for a program of this
+// role. Linking this file adds the flags.
 SecurityOptions SecurityFromFlags(security::Role role);
 
 }  // namespace galen::rpc

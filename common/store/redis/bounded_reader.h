@@ -11,10 +11,10 @@
 
 namespace galen::store::redis {
 
-// Makes hiredis's reader refuse a reply beyond its limits while it is being read, and one that
-// nobody asked for: hiredis itself believes whatever length a server names, and ends the process
-// over an answer without a question. Must outlive the reader it is installed in; not thread-safe,
-// like the reader.
+// Makes hiredis's reader refuse replies that exceed its limits while they are being read, and
+// replies that nobody asked for. hiredis itself accepts any length that a server names, and aborts
+// the process on a reply without a request. Must outlive the reader it is installed in; not
+// thread-safe, like the reader.
 class BoundedReader {
  public:
   // `expected` says whether an answer is awaited.

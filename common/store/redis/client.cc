@@ -63,7 +63,7 @@ bool IsPassing(absl::string_view error) {
   return false;
 }
 
-// Of those, the ones that tell of a server that is not the one to ask.
+// The passing errors that mean that another server must be asked.
 bool IsOfTheServer(absl::string_view error) {
   return absl::StartsWith(error, "READONLY") || absl::StartsWith(error, "CLUSTERDOWN") ||
          absl::StartsWith(error, "MASTERDOWN") || absl::StartsWith(error, "LOADING");
@@ -136,7 +136,7 @@ void Judge(Task& task, absl::StatusOr<Reply> reply, Topology& topology) {
       absl::StrCat(ToString(link->address()), ": Redis: ", CleanText(error, 300)));
 }
 
-// Sends one attempt of every task that has no result, and judges what comes back.
+// Sends one attempt of every task that has no result, and evaluates the replies.
 void Attempt(std::vector<Task>& tasks, Topology& topology) {
   std::vector<Task*> open;
   for (Task& task : tasks) {

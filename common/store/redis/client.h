@@ -19,9 +19,9 @@ class Client {
  public:
   explicit Client(const Config& config);
 
-  // The answer. An error of Redis that repeating would not mend comes as a status: DATA_LOSS the
-  // key holds something of another kind; PERMISSION_DENIED; FAILED_PRECONDITION a setting of Redis;
-  // UNAVAILABLE not within the time, whether it was carried out is unknown.
+  // The answer. A Redis error that a retry would not fix is a status: DATA_LOSS the key holds a
+  // value of another type; PERMISSION_DENIED; FAILED_PRECONDITION a setting of Redis; UNAVAILABLE
+  // not within the time, and whether it was carried out is unknown.
   absl::StatusOr<Reply> Run(Command command);
   // The same for many, sent together. Answers are in the order of the commands.
   std::vector<absl::StatusOr<Reply>> RunAll(std::vector<Command> commands);

@@ -105,7 +105,7 @@ class Cluster final : public Topology {
           !range.elements[1].IsInteger() || !range.elements[2].IsArray() ||
           range.elements[2].elements.size() < 2 || !range.elements[2].elements[1].IsInteger()) {
         return absl::UnavailableError(
-            absl::StrCat(ToString(asked), ": sent a map of the cluster that is none"));
+            absl::StrCat(ToString(asked), ": sent an invalid map of the cluster"));
       }
       const std::int64_t first = range.elements[0].integer;
       const std::int64_t last = range.elements[1].integer;

@@ -61,7 +61,7 @@ absl::StatusOr<Address> ParseAddress(absl::string_view text, int default_port) {
   if (address.host.empty()) return Wrong("an address has no host");
   if (!port.empty() &&
       (!absl::SimpleAtoi(port, &address.port) || address.port < 1 || address.port > 65535)) {
-    return Wrong(absl::StrCat("\"", port, "\" is no port"));
+    return Wrong(absl::StrCat("\"", port, "\" is not a port"));
   }
   return address;
 }

@@ -19,7 +19,7 @@ struct Address {
 // "host:port", or "[v6]:port".
 std::string ToString(const Address& address);
 
-// Where Redis is and how it is spoken to. docs/store.md describes the URL.
+// The address of Redis and the settings of its connections. docs/store.md describes the URL.
 struct Config {
   enum class Kind { kSingle, kSentinel, kCluster };
   Kind kind = Kind::kSingle;

@@ -103,7 +103,7 @@ class Link::Loop {
     Greet();
   }
 
-  // Nothing else goes out before the server has accepted all of this: a command must not run as
+  // Nothing else is sent before the server has accepted all of this: a command must not run as
   // another user or in another database.
   void Greet() {
     const Options& options = link_.options_;
@@ -132,7 +132,7 @@ class Link::Loop {
       if (!reply.ok() || !failure_.ok()) return;
       if (role && !(reply->HasTexts(1) && reply->elements[0].text == "master")) {
         return Refuse(absl::UnavailableError(
-            absl::StrCat(Name(), ": is no master ",
+            absl::StrCat(Name(), ": is not a master ",
                          reply->IsError() ? CleanText(reply->text, 200) : "(any more)")));
       }
       if (reply->IsError() && absl::StartsWith(reply->text, "NOAUTH")) {
@@ -243,7 +243,7 @@ class Link::Loop {
     next_attempt_ = absl::Now() + std::min(pause, kLongestReconnectPause);
   }
 
-  // The connection is gone, whoever ended it.
+  // Handles the end of the connection, by either side.
   void AfterLoss() {
     if (failure_.ok()) failure_ = Broken("the connection broke");
     NoteFailure(failure_);

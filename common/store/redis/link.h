@@ -16,11 +16,11 @@
 
 namespace galen::store::redis {
 
-// One connection to one Redis server, shared by every thread of the process: what they send at the
-// same time goes out together, and with appendfsync=always Redis then syncs its file once for all
-// of it. It is made when something is sent, and made anew (after 10 ms, at most 500 ms) when
-// it broke. Runs on a thread of its own, so that a name that resolves slowly holds nobody else.
-// Thread-safe.
+// One connection to one Redis server, shared by every thread of the process: commands sent at the
+// same time go out together, and with appendfsync=always Redis then syncs its file once for all of
+// them. It connects on the first send, and reconnects (after 10 ms, at most 500 ms) when the
+// connection breaks. Runs on a thread of its own, so that a name that resolves slowly holds nobody
+// else up. Thread-safe.
 class Link {
  public:
   struct Options {
@@ -34,7 +34,7 @@ class Link {
   };
   struct Request {
     std::vector<std::string> words;
-    bool asking = false;  // ASKING goes before it: it was sent here by -ASK
+    bool asking = false;  // sent after ASKING: -ASK redirected it to this server
     bool write = false;   // its answer waits for Options::replicas
   };
   // Called once for each request, on the link's thread, or by Send() itself. An error reply of

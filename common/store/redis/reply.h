@@ -10,8 +10,8 @@ struct redisReply;
 
 namespace galen::store::redis {
 
-// What Redis answered to one command. A value; it may hold anything a hostile server sends, so
-// whoever reads it checks the type of every part.
+// Redis's reply to one command. It may hold anything that a hostile server sends, so readers check
+// the type of every part.
 struct Reply {
   enum class Type { kNil, kInteger, kString, kStatus, kError, kArray };
   Type type = Type::kNil;
@@ -28,7 +28,7 @@ struct Reply {
   bool HasTexts(std::size_t count) const;
 };
 
-// What one reply may take of memory.
+// Memory limits of one reply.
 struct ReplyLimits {
   std::size_t bytes = std::size_t{128} << 20;
   std::size_t elements = 1'000'000;

@@ -73,8 +73,8 @@ class Sentinel final : public Topology {
     if (!reply.ok()) return reply.status();
     const std::string name = ToString(sentinel.address());
     if (reply->IsNil()) {
-      return absl::FailedPreconditionError(absl::StrCat(name, ": this sentinel knows no master \"",
-                                                        config_.master, "\": check --store"));
+      return absl::FailedPreconditionError(absl::StrCat(
+          name, ": this sentinel does not have a master \"", config_.master, "\": check --store"));
     }
     Address address;
     if (!reply->HasTexts(2) || !absl::SimpleAtoi(reply->elements[1].text, &address.port) ||

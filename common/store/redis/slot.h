@@ -13,8 +13,8 @@ constexpr int kSlots = 16384;
 // (https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/).
 std::uint16_t Crc16(absl::string_view bytes);
 
-// The hash slot of a key: of what stands between its first "{" and the next "}", or of all of it
-// when there is nothing in between.
+// The hash slot of a key: of the text between its first "{" and the next "}", or of the whole key
+// when that text is empty.
 int SlotOf(absl::string_view key);
 
 }  // namespace galen::store::redis

@@ -20,10 +20,10 @@ class Topology {
   virtual absl::StatusOr<std::shared_ptr<Link>> LinkOf(int slot) = 0;
   // A server that another one named in -MOVED or -ASK.
   virtual absl::StatusOr<std::shared_ptr<Link>> LinkTo(const Address& address) = 0;
-  // What -MOVED said.
+  // The server replied -MOVED.
   virtual void Moved(int slot, const Address& address) = 0;
-  // This server did not answer, or is not the master any more: where the slots are is to be
-  // looked up anew.
+  // This server did not answer, or is no longer the master: the map of the slots must be read
+  // again.
   virtual void Suspect(const Link& link) = 0;
 };
 
@@ -31,7 +31,7 @@ std::unique_ptr<Topology> MakeSingle(const Config& config);
 std::unique_ptr<Topology> MakeSentinel(const Config& config);
 std::unique_ptr<Topology> MakeCluster(const Config& config);
 
-// What links to servers that hold data have in common.
+// Options that all links to data servers share.
 Link::Options DataLink(const Config& config);
 
 // "host:port" as Redis writes it: the host may be empty, which means `asked`, or a v6 address

@@ -134,10 +134,11 @@ absl::StatusOr<KnownMismatches::Condition> KnownMismatches::ReadCondition(const 
     }
     return condition;
   }
-  return absl::InvalidArgumentError(absl::StrCat("\"", text,
-                                                 "\" is no condition: needs, gpu has, gpu lacks, "
-                                                 "setting, version, differs, unequal, newer, "
-                                                 "newer_major or newer_minor"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("\"", text,
+                   "\" is not a condition: needs, gpu has, gpu lacks, "
+                   "setting, version, differs, unequal, newer, "
+                   "newer_major or newer_minor"));
 }
 
 absl::Status KnownMismatches::AddGpus(absl::string_view text, absl::string_view file) {

@@ -30,7 +30,7 @@ absl::Status Tell(const google::protobuf::Message& message, const std::string& t
   }
   std::string line;
   if (!google::protobuf::util::MessageToJsonString(message, &line).ok()) {
-    return absl::InternalError("the answer is no JSON");
+    return absl::InternalError("the answer cannot be written as JSON");
   }
   console.out << line << std::endl;
   return absl::OkStatus();
@@ -176,7 +176,7 @@ absl::StatusOr<ExitCode> Run(const CLI::App& command, const AdvisorArguments& ar
     GALEN_RETURN_IF_ERROR(
         Tell(learned,
              absl::StrCat("version ", learned.version(), " of ", learned.runs(), " runs (",
-                          learned.left_out(), " left out for want of room), ", learned.tested(),
+                          learned.left_out(), " left out for lack of room), ", learned.tested(),
                           " tests\n"),
              arguments.json, console));
   } else if (command.got_subcommand("revoke")) {

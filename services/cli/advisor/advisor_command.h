@@ -24,7 +24,7 @@ struct AdvisorArguments {
   std::string archetype;
   std::string stack;
   std::string parent = "tenants/default";
-  std::string hardware;  // a file, and flags that go before it:
+  std::string hardware;  // a file; these flags take precedence over it:
   std::string gpu;
   std::string nic;
   std::string driver;

@@ -26,7 +26,7 @@ std::string Word(const std::string& enumerator) {
 
 std::string Cell(const std::string& text) { return CleanText(text, kMostCell); }
 
-// What the pattern is about, apart from its evidence.
+// Subject of the pattern, without its evidence.
 std::string About(const Pattern& pattern) {
   switch (pattern.kind()) {
     case Pattern::BUILD_UP:

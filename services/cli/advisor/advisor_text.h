@@ -7,7 +7,7 @@
 #include "services/cli/advisor/sign.h"
 #include "services/cli/terminal.h"
 
-// What `galen advisor` prints to people. Texts of the service are cleaned of control characters.
+// Texts of `galen advisor` for people. Text from the service is cleaned of control characters.
 namespace galen::cli {
 
 std::string SignedText(const Signed& workload);

@@ -11,7 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "galen/advisor/v1/advisor.pb.h"
 
-// What `galen advisor` is told by files and words.
+// Inputs of `galen advisor` from files and the command line.
 namespace galen::cli {
 
 // The whole file; "-" is `in`. NOT_FOUND; INVALID_ARGUMENT: more than `most` bytes.
@@ -30,7 +30,7 @@ absl::StatusOr<Setting> ParseSetting(absl::string_view flag, absl::string_view t
 absl::StatusOr<std::vector<Setting>> ParseSettingsOf(absl::string_view flag,
                                                      const std::vector<std::string>& texts);
 
-// What `galen advisor sign --json` printed.
+// Parses the output of `galen advisor sign --json`.
 absl::StatusOr<advisor::v1::Signature> ReadSignature(absl::string_view text,
                                                      absl::string_view file);
 

@@ -48,7 +48,7 @@ struct RemoteAdvisor::Impl {
     return response;
   }
 
-  // What the service says itself is told as it says it.
+  // Keeps the service's own errors as they are; explains those of the connection.
   absl::Status Explained(const grpc::Status& ended) const {
     const absl::Status status = rpc::StatusOf(ended);
     if (!rpc::IsUnreachable(ended) && !absl::IsDeadlineExceeded(status)) return status;

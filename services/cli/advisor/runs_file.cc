@@ -89,7 +89,7 @@ absl::Status ReportRunsOf(
           google::protobuf::StringPiece(json.data(), json.size()), &run);
       if (!read.ok()) {
         return At(file, number,
-                  absl::StrCat("is no Run of advisor.proto as JSON: ",
+                  absl::StrCat("is not a Run of advisor.proto as JSON: ",
                                CleanText(std::string(read.message()), 200)));
       }
       const std::size_t size = run.ByteSizeLong();

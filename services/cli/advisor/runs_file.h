@@ -13,7 +13,7 @@
 
 namespace galen::cli {
 
-// Of one call, as the service takes them; and bytes, so that a call is no message too large.
+// Limits of one call, as the service accepts them; the byte limit keeps the message small enough.
 inline constexpr int kMostRunsOfACall = 1000;
 inline constexpr std::size_t kMostBytesOfACall = 2 << 20;
 inline constexpr std::size_t kMostBytesOfALine = 1 << 20;
@@ -25,10 +25,10 @@ struct ReportedRuns {
   std::int64_t position = 0;  // of the last call's record in the journal
 };
 
-// Reports the runs of `in`, a Run as JSON on each line (empty lines count for nothing), from line
-// `first` (1: all) on, in order, at most `batch` in a call. `reported` says what was taken, also
-// where this ends early. INVALID_ARGUMENT "file:line: what": a line that is no Run, or that the
-// service refuses; else the error of the call. Each says from which line to go on.
+// Reports the runs of `in`, a Run as JSON on each line (empty lines are ignored), from line `first`
+// (1: all) on, in order, at most `batch` in a call. `reported` counts the accepted runs, also after
+// an error. INVALID_ARGUMENT "file:line: what": a line that is not a Run, or that the service
+// refuses; otherwise the error of the call. Each error says from which line to continue.
 absl::Status ReportRunsOf(std::istream& in, absl::string_view file, std::int64_t first, int batch,
                           absl::FunctionRef<absl::StatusOr<advisor::v1::ReportRunsResponse>(
                               const advisor::v1::ReportRunsRequest&)>

@@ -39,8 +39,8 @@ struct Signed {
 // profile, the job, the key, a version; says which and what to do.
 absl::StatusOr<Signed> SignWorkload(const SignArguments& arguments, std::istream& in);
 
-// A job of `galen model` as the advisor is told of it. Gated feed-forward networks (three matrices)
-// count as one and a half times as wide ones of two.
+// A job of `galen model` as the advisor's input. Gated feed-forward networks (three matrices) count
+// as one and a half times as wide ones of two.
 advisor::Declared DeclaredOf(const perfmodel::Job& job);
 
 }  // namespace galen::cli

@@ -137,7 +137,7 @@ absl::Status MakeCertificates(const std::string& directory, const NewCertificate
     if (fs::exists(path, ignored)) {
       return absl::AlreadyExistsError(
           absl::StrCat(path, ": is there; `galen certs renew ", directory,
-                       "` issues its certificates anew, or choose a new directory"));
+                       "` reissues its certificates, or choose a new directory"));
     }
   }
   GALEN_ASSIGN_OR_RETURN(

@@ -26,8 +26,8 @@ struct NewCertificates {
 absl::Status MakeCertificates(const std::string& directory, const NewCertificates& wanted,
                               absl::Time now);
 
-// Issues each certificate of the directory anew, with a new key, the same identity, and the
-// authority that signs now. Gives how many.
+// Reissues each certificate of the directory with a new key, the same identity, and the current
+// authority. Returns their number.
 absl::StatusOr<int> RenewCertificates(const std::string& directory, absl::Duration valid,
                                       absl::Time now);
 
@@ -46,7 +46,7 @@ struct CertificateFacts {
   std::string fingerprint;  // SHA-256 of the certificate, hexadecimal
   std::string problem;      // why programs would not take it; "" when they would
 };
-// What there is, the authorities first.
+// The certificates of the directory, the authorities first.
 absl::StatusOr<std::vector<CertificateFacts>> DescribeCertificates(const std::string& directory,
                                                                    absl::Time now);
 

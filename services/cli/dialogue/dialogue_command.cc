@@ -86,7 +86,7 @@ void DeclareName(CLI::App& command, DialogueArguments& arguments) {
       ->required();
 }
 
-// What came with an answer, as a request carries it.
+// The request with the words and files of an answer.
 absl::StatusOr<v1::SubmitFeedbackRequest> RequestOf(const DialogueArguments& arguments,
                                                     std::istream& standard_input) {
   v1::SubmitFeedbackRequest request;

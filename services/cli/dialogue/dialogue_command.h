@@ -57,7 +57,7 @@ ExitCode RunList(const DialogueArguments& arguments, Console& console);
 ExitCode RunShow(const DialogueArguments& arguments, Console& console);
 ExitCode RunEscalate(const DialogueArguments& arguments, Console& console);
 
-// What the commands do, over any API. `request` names the diagnosis. Words and files are in it.
+// The commands over any API. `request` names the diagnosis and holds words and files.
 ExitCode Answer(DiagnosisApi& api, const v1::SubmitFeedbackRequest& request,
                 const DialogueArguments& arguments, Console& console);
 ExitCode List(DiagnosisApi& api, const DialogueArguments& arguments, Console& console);

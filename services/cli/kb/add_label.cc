@@ -192,10 +192,10 @@ void AskForMissing(AddLabelArguments& arguments, Console& console) {
                           ", such as \"site.leak wet == true\""));
   guide.Many(arguments.confirm, "A rule that speaks for it, written likewise");
   guide.Many(arguments.refute, "A rule that refutes, written likewise");
-  guide.One(arguments.owner, "Who repairs it: customer, provider or either");
+  guide.One(arguments.owner, "Owner of the repair: customer, provider or either");
   guide.One(arguments.severity, "Severity: low, medium, high or critical");
   guide.One(arguments.prior, "How frequent it is: low, medium or high");
-  guide.One(arguments.mitigation, "What to do about it");
+  guide.One(arguments.mitigation, "Mitigation: what to do about it");
 }
 
 absl::Status Add(AddLabelArguments arguments, Console& console) {
@@ -222,7 +222,7 @@ absl::Status Add(AddLabelArguments arguments, Console& console) {
     for (const knowledge::v1::Label& label : before.labels()) {
       if (label.label() != arguments.label) continue;
       return absl::InvalidArgumentError(
-          absl::StrCat("label ", arguments.label, ": stands in ", label.source().file(), ":",
+          absl::StrCat("label ", arguments.label, ": is already in ", label.source().file(), ":",
                        label.source().line(), "; --replace puts the new one in its place, whole"));
     }
   }

@@ -21,7 +21,7 @@
 namespace galen::cli {
 namespace {
 
-// Of the tickets left out, those told one by one.
+// How many of the tickets left out are listed one by one.
 constexpr std::size_t kMaxTold = 20;
 
 absl::StatusOr<std::size_t> AddFile(const std::string& file, const std::string& directory,

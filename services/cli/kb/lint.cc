@@ -30,7 +30,7 @@ namespace {
 
 using knowledge::Problem;
 
-// What RE2 takes and the scan's engine does not: each such signal with its file and line.
+// Reports signals that RE2 compiles and the scan's engine does not, with file and line.
 void CompileSignals(const knowledge::v1::KnowledgeBase& base, std::vector<Problem>& problems) {
   if (log_scan::Scanner::Create(base.signals(), knowledge::DefaultCacheDirectory()).ok()) return;
   for (const knowledge::v1::SignalPattern& signal : base.signals()) {
@@ -82,7 +82,7 @@ void LintPlaybooks(const std::vector<std::string>& directories,
   }
 }
 
-// What is carried out on machines, beside the causes it is for and the checks it is judged by.
+// Checks the actions against the causes they are for and the checks that judge them.
 void LintActions(const std::vector<std::string>& directories,
                  const knowledge::v1::KnowledgeBase& base, std::vector<Problem>& problems) {
   const auto fault = [&](absl::string_view what) {
@@ -178,7 +178,7 @@ void LintWarning(const std::vector<std::string>& directories,
   }
 }
 
-// What the advisor warns of, likewise; and that the checks it names are there.
+// Checks the advisor's known mismatches, and that the checks they name exist.
 void LintAdvisor(const std::vector<std::string>& directories,
                  const knowledge::v1::KnowledgeBase& base, std::vector<Problem>& problems) {
   const knowledge::Knowledge knowledge(base);

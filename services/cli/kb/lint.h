@@ -9,9 +9,9 @@
 
 namespace galen::cli {
 
-// `galen kb lint`: every mistake of the knowledge with file, line and remedy, then a count. Where
-// nothing else is wrong the signals are compiled as the log scan compiles them.
-// kBadInput when there is an error; warnings alone are kOk.
+// `galen kb lint`: every mistake of the knowledge with file, line and remedy, then a count. If
+// there is no other mistake, the signals are compiled as the log scan compiles them. kBadInput when
+// there is an error; warnings alone are kOk.
 ExitCode LintKnowledge(const std::vector<std::string>& directories, bool json, Console& console);
 
 }  // namespace galen::cli

@@ -13,8 +13,8 @@
 namespace galen::cli {
 
 // The built-in labeller with a language model beside it, which chooses among the leaves that the
-// rules offer, puts new causes into words and finds steps in a ticket. What it cannot say, or may
-// not by the budget of a tenant's day, the built-in one says. Thread-safe.
+// rules offer, puts new causes into words and finds steps in a ticket. The built-in labeller
+// answers if the model cannot, or if the tenant's daily budget is spent. Thread-safe.
 class ModelLabeller final : public curation::Labeller {
  public:
   // All must outlive it.
@@ -26,7 +26,7 @@ class ModelLabeller final : public curation::Labeller {
       const std::vector<const curation::Ticket*>& tickets) const override;
   std::vector<std::string> Steps(const curation::Ticket& ticket) const override;
 
-  // What became of its questions, for the person who ingests: one line, "" when none was asked.
+  // The outcome of its questions, for the person who ingests: one line, "" without questions.
   std::string Told() const;
 
  private:

@@ -87,10 +87,10 @@ void TellDecisions(const ProposalStore& store, bool json, Console& console) {
   console.out.flush();
 }
 
-// What of a proposal others than its author see.
+// The part of a proposal that others than its author see.
 std::string SharedWith(const Proposal& proposal) {
   return absl::StrContains(proposal.knowledge, "\n    tenant_texts:")
-             ? "this, but for what stands under tenant_texts: that is for its tenant alone"
+             ? "this, except the texts under tenant_texts, which only its tenant sees"
              : "this, word for word";
 }
 
@@ -236,7 +236,8 @@ absl::Status DecideByOptions(const ProposalStore& store, const ReviewArguments& 
   }
   for (const std::string& id : arguments.undo) {
     const absl::Status undone = store.Undo(id, arguments.by, arguments.why, absl::Now());
-    if (undone.ok()) console.out << "undone " << id << ": it is no knowledge any more" << std::endl;
+    if (undone.ok())
+      console.out << "undone " << id << ": it is no longer part of the knowledge" << std::endl;
     note(undone);
   }
   return first;

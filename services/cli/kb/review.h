@@ -32,9 +32,9 @@ using Editor = std::function<absl::Status(const std::string& path)>;
 // $VISUAL, $EDITOR or vi, without a shell. UNAVAILABLE when it cannot be run or ends with an error.
 absl::Status EditInTerminal(const std::string& path);
 
-// Shows what waits and takes decisions: by the options, or else by asking on the terminal. A
-// proposal with mistakes is not accepted: they are told with file and line. kBadInput when one of
-// the ids does not wait or has mistakes.
+// Shows waiting proposals and takes decisions: from the options, or else from the terminal. A
+// proposal with mistakes is not accepted; they are reported with file and line. kBadInput when one
+// of the ids does not wait or has mistakes.
 ExitCode ReviewProposals(const ReviewArguments& arguments, const Editor& edit, Console& console);
 
 }  // namespace galen::cli

@@ -8,8 +8,8 @@
 
 namespace galen::cli {
 
-// Rows under a head line, in columns that line up; columns whose head begins with '>' stand at the
-// right. The last column is cut at the width of the terminal where a person looks at it.
+// Rows under a head line, in aligned columns; a column whose head begins with '>' is aligned right.
+// On a terminal, the last column is cut at its width.
 std::string Table(const std::vector<std::string>& head,
                   const std::vector<std::vector<std::string>>& rows, const Terminal& terminal);
 

@@ -30,7 +30,7 @@ absl::string_view NameOf(llm::Probed::State state) {
 
 std::int64_t Milliseconds(absl::Duration duration) { return absl::ToInt64Milliseconds(duration); }
 
-// What to change, in one sentence; "" when nothing has to be.
+// The change to make, in one sentence; "" when none is needed.
 std::string Advice(const llm::Endpoint& endpoint, const llm::ProbeReport& report) {
   if (!report.chat.ok()) return "";  // its row says what to do
   if (!report.best.has_value()) {

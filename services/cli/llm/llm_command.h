@@ -14,7 +14,7 @@ namespace galen::cli {
 struct LlmArguments {
   std::string file;  // of the endpoint; "": what GALEN_LLM names
   bool json = false;
-  // Of preview: the incident, as `galen diagnose` is given one.
+  // For preview: the incident, with the arguments of `galen diagnose`.
   std::vector<std::string> words;
   std::vector<std::string> logs;
   std::string bundle;

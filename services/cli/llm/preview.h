@@ -7,9 +7,9 @@
 
 namespace galen::cli {
 
-// `galen llm preview`: diagnoses the incident beside a model that nobody asks, and prints the
-// requests that the endpoint would get, byte for byte, with secrets masked. Nothing is sent. What
-// later turns of an investigation hold depends on the model's answers, so the first one is shown.
+// `galen llm preview`: diagnoses the incident with a model that is never called, and prints the
+// requests that the endpoint would get, byte for byte, with secrets masked. Nothing is sent. Later
+// turns of an investigation depend on the model's answers, so only the first one is shown.
 ExitCode PreviewLlm(const LlmArguments& arguments, Console& console);
 
 }  // namespace galen::cli

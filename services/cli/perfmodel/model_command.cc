@@ -40,7 +40,7 @@ class Hardware {
       facts_[hardware.model()] = {hardware.facts().begin(), hardware.facts().end()};
     }
   }
-  // By the model's own name; nullptr: it is none.
+  // By the model's own name; nullptr: unknown model.
   const std::map<std::string, double>* Facts(const std::string& model) const {
     const auto found = facts_.find(model);
     return found != facts_.end() ? &found->second : nullptr;
@@ -94,7 +94,7 @@ absl::StatusOr<perfmodel::JobOnMachine> JobOf(const ModelArguments& arguments,
   const auto* known = hardware.Facts(model);
   if (known == nullptr) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--gpu ", arguments.gpu, ": is no model of knowledge/hardware"));
+        absl::StrCat("--gpu ", arguments.gpu, ": is not a model of knowledge/hardware"));
   }
   GALEN_ASSIGN_OR_RETURN(asked.machine, perfmodel::MachineOf(model, *known));
   asked.machine.gpus_per_node = arguments.gpus_per_node;
@@ -228,7 +228,7 @@ CLI::App* DeclareModel(CLI::App& app, ModelArguments& arguments) {
     CLI::Option* fabric =
         command->add_option("--fabric", arguments.fabric, "infiniband, roce, efa, opa")
             ->type_name("NAME");
-    // What both would say is refused: neither silently wins.
+    // Options that repeat the job's file are refused: neither silently wins.
     for (CLI::Option* one : {shape, gpu, gpus_per_node, nics, fabric}) one->excludes(job);
     command
         ->add_option("--took", arguments.took,

@@ -75,7 +75,7 @@ std::string CalibrationJson(const perfmodel::Calibration& calibration, double co
   for (const auto& [name, value] : calibration.factors.all()) json["factors"][name] = value;
   for (const auto& [name, count] : calibration.told_by) json["told_by"][name] = count;
   for (const auto& [kin, misses] : calibration.misses) json["misses"][kin] = misses;
-  // Of a prediction of 1.
+  // Relative intervals: those of a prediction of 1.
   for (const auto& [kin, misses] : calibration.misses) {
     const auto interval = perfmodel::IntervalOf(calibration, kin, 1, confidence);
     if (interval.ok()) json["intervals"][kin] = IntervalJson(*interval);

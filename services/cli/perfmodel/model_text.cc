@@ -113,7 +113,7 @@ void Parts(const PredictionPage& shown, Page& page) {
   if (time.work.odd_flops > 0) {
     page.Line("remark",
               absl::StrFormat("%.0f %% of the operations are on matrices whose sizes, split over "
-                              "tp, are no multiples of 8",
+                              "tp, are not multiples of 8",
                               100 * time.work.odd_flops / (time.work.flops + time.work.odd_flops)));
   }
 }

@@ -11,12 +11,12 @@
 
 namespace galen::cli {
 
-// What `galen model predict` and `explain` show.
+// Contents of `galen model predict` and `explain`.
 struct PredictionPage {
   perfmodel::Job job;
   perfmodel::Machine machine;
   perfmodel::Expectation expected;
-  std::optional<double> took;  // seconds of a measured step, to stand beside it
+  std::optional<double> took;  // seconds of a measured step, for comparison
   bool explained = false;      // also where the time goes
 };
 
@@ -36,7 +36,7 @@ std::string TrialJson(const perfmodel::Trial& trial, const std::vector<perfmodel
 // How a measured step stands to its interval: "within", "above" or "below".
 std::string StandingName(perfmodel::Standing standing);
 
-// What bounds a step, in words: "products of matrices".
+// The bound of a step, in words: "products of matrices".
 std::string BoundOf(const perfmodel::StepTime& time);
 
 }  // namespace galen::cli

@@ -89,7 +89,7 @@ absl::StatusOr<std::vector<double>> ReadSamples(absl::string_view text, absl::st
     const std::optional<double> number = NumberIn(field);
     if (!number.has_value()) {
       if (!may_be_head) {
-        return Wrong(file, line, absl::StrCat(field.substr(0, 40), ": is no number"));
+        return Wrong(file, line, absl::StrCat(field.substr(0, 40), ": is not a number"));
       }
     } else {
       samples.push_back(*number);

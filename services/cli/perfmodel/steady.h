@@ -12,14 +12,14 @@
 
 namespace galen::cli {
 
-// Samples in the order in which they were taken. Of a file with a number a line; or, with `column`,
-// of lines of fields parted by commas: by the name that the first line gives it, or by its number
-// from 1 on, where a first line that has no number there is a head. Empty lines do not count.
-// INVALID_ARGUMENT "file:line: what; remedy".
+// Samples in the order in which they were taken. From a file with one number per line; or, with
+// `column`, from lines of fields separated by commas: the column by its name in the first line, or
+// by its number from 1 on, where a first line without a number there is a head. Empty lines do not
+// count. INVALID_ARGUMENT "file:line: what; remedy".
 absl::StatusOr<std::vector<double>> ReadSamples(absl::string_view text, absl::string_view file,
                                                 absl::string_view column);
 
-// What `galen model steady` shows: the mean, its interval, what did not count, and whether the
+// Output of `galen model steady`: the mean, its interval, the samples left out, and whether the
 // mean is known as well as `rule` asks.
 std::string SteadyText(absl::Span<const double> samples, const perfmodel::StopRule& rule,
                        const Terminal& terminal);

@@ -55,7 +55,7 @@ Utilization UtilizationOf(const profile::JobProfile& job, const perfmodel::Model
     mfu.unknown =
         gpu.empty()
             ? "the traces do not name the GPU; say it with --gpu"
-            : absl::StrCat("\"", gpu, "\" is no model of knowledge/hardware; --gpu names one");
+            : absl::StrCat("\"", gpu, "\" is not a model of knowledge/hardware; --gpu names one");
     return mfu;
   }
   const auto peak = hardware->facts().find(absl::StrCat("peak_", shape.precision, "_tflops"));

@@ -7,7 +7,7 @@
 
 namespace galen::cli {
 
-// The same as a JSON object in one line; times in seconds. What is not known is absent. Pure.
+// The same as a JSON object in one line; times in seconds. Unknown values are absent. Pure.
 std::string ProfileJson(const ProfilePage& page);
 
 }  // namespace galen::cli

@@ -20,7 +20,7 @@ struct Utilization {
   std::string unknown;  // why it is not known
 };
 
-// What `galen profile` shows.
+// Contents of `galen profile`.
 struct ProfilePage {
   const profile::Families& families;
   const profile::JobProfile& job;

@@ -268,7 +268,7 @@ class Page {
                           sure));
       }
     } else {
-      Line("straggler", "none is told from the others");
+      Line("straggler", "none stands out from the others");
     }
     if (ranks.matched == 0) {
       Line("", absl::StrCat("arrival at collectives is not known: ", ranks.not_matched));

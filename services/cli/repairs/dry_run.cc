@@ -43,7 +43,7 @@ absl::Status CheckName(absl::string_view action) {
   if (formed && plain) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("\"", CleanText(action, 200),
-                   "\": is no action; one is named tenants/T/diagnoses/D/actions/A, as "
+                   "\": is not an action; one is named tenants/T/diagnoses/D/actions/A, as "
                    "GET /v1/DIAGNOSIS/actions lists them"));
 }
 
@@ -94,7 +94,7 @@ std::string ValueOf(const Finding& finding) {
   return absl::StrCat(knowledge::ValueText(finding), unit ? " " : "", unit ? finding.unit() : "");
 }
 
-// What came of a command that looked, on one line.
+// The result of a read-only command, on one line.
 std::string Said(const DryRun::Look& look) {
   if (!look.error().empty()) return look.error();
   std::string said =
@@ -126,7 +126,7 @@ absl::StatusOr<DryRun> AskForDryRun(http::Transport& transport, const http::Secr
   options.ignore_unknown_fields = true;  // of a newer gateway
   if (!google::protobuf::util::JsonStringToMessage(reply.body, &dry_run, options).ok() ||
       dry_run.name() != action) {
-    return absl::DataLossError("the gateway's answer is no dry run of that action");
+    return absl::DataLossError("the gateway's answer is not a dry run of that action");
   }
   return dry_run;
 }
@@ -136,7 +136,7 @@ absl::StatusOr<DryRun> AskForDryRun(const DryRunArguments& arguments, const std:
   const bool plain = absl::ConsumePrefix(&address, "http://");
   if (!plain && !absl::StartsWith(address, "https://")) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--gateway ", arguments.gateway, ": is no https:// address"));
+        absl::StrCat("--gateway ", arguments.gateway, ": is not an https:// address"));
   }
   if (plain && !security::IsLoopback(absl::StripSuffix(address, "/"))) {
     return absl::InvalidArgumentError(

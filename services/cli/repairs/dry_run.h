@@ -20,8 +20,8 @@ struct DryRunArguments {
 };
 
 // Asks the gateway behind `transport`; blocks for at most two minutes. INVALID_ARGUMENT `action` is
-// no name of one; as of ActionService.DryRunAction; UNAVAILABLE and the like when it cannot be
-// reached; DATA_LOSS its answer is none.
+// not the name of an action; as of ActionService.DryRunAction; UNAVAILABLE and the like if the
+// gateway cannot be reached; DATA_LOSS its answer is corrupt.
 absl::StatusOr<galen::v1::DryRun> AskForDryRun(http::Transport& transport, const http::Secret& key,
                                                const std::string& action);
 
@@ -31,8 +31,8 @@ absl::StatusOr<galen::v1::DryRun> AskForDryRun(http::Transport& transport, const
 absl::StatusOr<galen::v1::DryRun> AskForDryRun(const DryRunArguments& arguments,
                                                const std::string& action);
 
-// For people: what would run, what was looked at, and how the target is now. Ends with a newline.
-// Pure.
+// For people: the planned commands, what was examined, and the current state of the target. Ends
+// with a newline. Pure.
 std::string DryRunText(const galen::v1::DryRun& dry_run, const Terminal& terminal);
 
 }  // namespace galen::cli

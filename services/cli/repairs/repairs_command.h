@@ -21,8 +21,8 @@ struct RepairsArguments {
 };
 
 // Declares `galen repairs` and its commands: dry-run, which has a machine say what an action would
-// do to it now; list and strike: what came of the repairs that persons approved, in the store of
-// the gateway, and how one that misleads is taken back.
+// do to it now; list and strike: the outcomes of approved repairs in the gateway's store, and how a
+// misleading one is withdrawn.
 CLI::App* DeclareRepairs(CLI::App& app, RepairsArguments& arguments);
 ExitCode RunRepairs(const CLI::App& repairs, const RepairsArguments& arguments, Console& console);
 

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kMostText = 200;
 
-// What the service failed: the codes of k8s/observability/alerts.yaml.
+// Whether the fault is the service's: the codes of k8s/observability/alerts.yaml.
 bool IsFault(const std::string& code) {
   static const auto& kFaults = *new std::set<std::string>{
       "UNKNOWN",  "DEADLINE_EXCEEDED", "RESOURCE_EXHAUSTED", "UNIMPLEMENTED",
@@ -49,8 +49,8 @@ double Rise(const Series& now, const Values& before) {
   return std::isfinite(rise) ? rise : 0;
 }
 
-// Where `share` of what the buckets count lies below, as histogram_quantile() has it: evenly spread
-// within a bucket, and the last bound for what lies beyond.
+// The value below which `share` of the buckets' counts lie, as in histogram_quantile(): evenly
+// spread within a bucket, and the last bound for values beyond it.
 std::optional<double> Quantile(const std::map<double, double>& buckets, double share) {
   if (buckets.empty() || buckets.rbegin()->second <= 0) return std::nullopt;
   const double rank = share * buckets.rbegin()->second;

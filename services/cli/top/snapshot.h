@@ -14,10 +14,10 @@
 
 namespace galen::cli::top {
 
-// What was read at one time.
+// The programs' metrics at one time.
 struct Reading {
   absl::Time time;
-  // By address: what the program there told, or why it did not.
+  // By address: the program's answer, or why it gave none.
   std::map<std::string, absl::StatusOr<std::vector<Series>>> programs;
   // Newest first, of every tenant that was asked for; or why there are none.
   absl::StatusOr<std::vector<v1::Diagnosis>> diagnoses;
@@ -41,7 +41,7 @@ struct ServiceRow {
   double calls = 0;   // a second
   double errors = 0;  // a second: calls that the service failed, not those that were wrong
   double in_flight = 0;
-  std::optional<double> p50;  // seconds, of calls that are no watching; none: there were none
+  std::optional<double> p50;  // seconds, without calls that watch; nullopt: no calls
   std::optional<double> p99;
 };
 
@@ -64,12 +64,12 @@ struct Snapshot {
   std::vector<ProgramRow> programs;
 };
 
-// What happened between two readings, and how it stands at the second one. A counter that went
-// down began anew. Without anything to compare with, rates are 0. Pure.
+// The changes between two readings, and the state at the second one. A counter that went down was
+// restarted. Without an earlier reading, rates are 0. Pure.
 Snapshot Compare(const Reading& before, const Reading& now);
 
-// The tenants that the programs told of, for the next look at diagnoses; without those that share
-// numbers. Pure.
+// The tenants named by the programs, for the next query of diagnoses; without those that share
+// counters. Pure.
 std::vector<std::string> TenantsIn(const Reading& reading);
 
 }  // namespace galen::cli::top

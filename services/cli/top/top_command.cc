@@ -28,7 +28,7 @@ constexpr std::size_t kMostBytes = 32 << 20;
 constexpr int kPageSize = 50;
 constexpr std::size_t kMostTenants = 64;
 
-// A screen that gives back what was on the terminal before.
+// A screen that restores the terminal's contents at the end.
 class OwnScreen {
  public:
   explicit OwnScreen(std::ostream& out) : out_(out) { out_ << "\x1b[?1049h\x1b[?25l"; }

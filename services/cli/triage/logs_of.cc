@@ -61,7 +61,7 @@ absl::StatusOr<std::vector<std::string>> LogsIn(const fs::path& directory) {
   std::sort(logs.begin(), logs.end(), [](const auto& a, const auto& b) {
     return strverscmp(a.c_str(), b.c_str()) < 0;  // rank-2 before rank-10
   });
-  // The log of the whole job, where it stands beside the directory.
+  // The log of the whole job, if it is next to the directory.
   fs::path beside = directory;
   if (beside.filename().empty()) beside = beside.parent_path();
   beside += ".log";
@@ -99,7 +99,7 @@ absl::StatusOr<std::vector<std::string>> LogsOf(const std::vector<std::string>& 
     GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> found, LogsIn(path));
     for (const std::string& log : found) add(log);
   }
-  // Half of a job's logs would tell of another job.
+  // Half of a job's logs would describe another job.
   if (logs.size() > kMostLogs) {
     return absl::ResourceExhaustedError(
         absl::StrCat(paths.front(), paths.size() > 1 ? " and others" : "", ": more than ",

@@ -28,8 +28,8 @@ absl::StatusOr<triage::TriageOptions> OptionsOf(const TriageArguments& arguments
     absl::Time now;
     std::string why;
     if (!absl::ParseTime(absl::RFC3339_full, arguments.now, &now, &why)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--now \"", arguments.now, "\": is no time as 2026-05-01T12:00:00Z: ", why));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--now \"", arguments.now, "\": is not a time such as 2026-05-01T12:00:00Z: ", why));
     }
     options.now = now;
   } else if (options.scheduler == triage::SchedulerState::kRunning) {

@@ -7,7 +7,7 @@
 
 namespace galen::cli {
 
-// A report as a JSON object in one line. What is not known is absent. Pure.
+// A report as a JSON object in one line. Unknown values are absent. Pure.
 std::string TriageJson(const triage::JobReport& report);
 
 }  // namespace galen::cli

@@ -289,7 +289,7 @@ class Page {
     if (!parts.empty()) Line("job", absl::StrJoin(parts, ", "));
   }
 
-  // What nobody knows: to be looked at, not to be believed.
+  // Unknown lines: worth a look, not evidence.
   void Leads() {
     const char* name = "strange";
     if (!report_.leads.empty()) {

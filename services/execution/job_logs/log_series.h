@@ -25,10 +25,10 @@ class LogSeries {
  public:
   // Put into the options of the JobTriage that reads the logs; this must outlive it.
   void Watch(triage::TriageOptions& options);
-  // What came so far; `end`: when the logs end, for accusations that have no time of their own.
+  // The series so far; `end`: when the logs end, for accusations without a time of their own.
   std::vector<telemetry::TimeSeries> Take(std::optional<absl::Time> end) const;
 
-  // JAX's own timeout, where no log tells another one.
+  // JAX's own timeout, used if no log reports another one.
   static constexpr double kUsualTimeout = 100;
   static constexpr std::size_t kMostSteps = 50'000;
 
@@ -37,7 +37,7 @@ class LogSeries {
   void OnFact(const triage::ToldFact& told);
   void Add(const char* name, absl::Time from, absl::Time to, std::optional<double> value);
 
-  // Of the log that is read.
+  // State of the log being read.
   std::size_t log_ = 0;
   std::optional<absl::Time> anchor_;
   double since_ = 0;
@@ -49,7 +49,8 @@ class LogSeries {
   std::map<std::int64_t, std::optional<absl::Time>> accused_;
 };
 
-// Of these logs, read whole. NOT_FOUND: they say nothing of it. `near`: see TriageOptions.
+// The series of these logs, read whole. NOT_FOUND: the logs have no data for a series. `near`: see
+// TriageOptions.
 absl::StatusOr<std::vector<telemetry::TimeSeries>> SeriesOfLogs(
     const triage::CompiledCatalogue& catalogue, absl::Span<const std::string> paths,
     std::optional<absl::Time> near, const telemetry::Call& call);

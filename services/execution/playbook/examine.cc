@@ -316,7 +316,7 @@ class Examiner {
       input.of.push_back(keep.back().get());
     }
     if (before_ != nullptr) {
-      // What takes no measure goes by throughput.
+      // A step without measures compares throughput.
       const std::vector<std::string> of = step.of.empty() ? std::vector<std::string>{""} : step.of;
       for (const std::string& name : of) {
         GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<const Rows> rows,
@@ -344,13 +344,13 @@ class Examiner {
       examination.observations.push_back(std::move(observation));
     }
     if (told) return absl::OkStatus();
-    // What was looked at and tells nothing is no more than what is not there.
+    // A quantity without a result counts as missing.
     return absl::NotFoundError(examination.observations.empty()
                                    ? absl::StrCat(step.finding, ": of no machine")
                                    : examination.observations.back().why);
   }
 
-  // Of several observations of one place the weightiest stays.
+  // Keeps the weightiest of several observations of one place.
   static void Add(const Step& step, std::vector<SeriesTestResult> more,
                   const std::shared_ptr<const Rows>& rows, std::vector<Observation>& all) {
     for (SeriesTestResult& seen : more) {
@@ -443,7 +443,7 @@ absl::StatusOr<std::vector<Examination>> Examine(const PlaybookCatalogue& catalo
       remarks.push_back(
           told ? absl::StrCat("two jobs ran at the same time: ", jobs.slower,
                               ", the slower one, on ", jobs.slower_nodes.size(),
-                              " machines is looked at beside ", jobs.faster, " on ",
+                              " machines, is compared with ", jobs.faster, " on ",
                               jobs.faster_nodes.size())
                : absl::StrCat("jobs ", jobs.slower, " and ", jobs.faster,
                               " ran at the same time, and "
@@ -462,7 +462,7 @@ absl::StatusOr<std::vector<Examination>> Examine(const PlaybookCatalogue& catalo
       baseline = Times{grid.At(before.begin), grid.At(before.end)};
       window.start = grid.At(last.begin);
       remarks.push_back(absl::StrCat("the window holds ", runs.size(), " runs: the last one, from ",
-                                     Day(window.start), ", is looked at beside the one from ",
+                                     Day(window.start), ", is compared with the one from ",
                                      Day(baseline->start), " to ", Day(baseline->end)));
       now = measurer(window, nodes);
     }
@@ -484,7 +484,7 @@ absl::StatusOr<std::vector<Examination>> Examine(const PlaybookCatalogue& catalo
           [&](const Place& place) { return now->IsOurs(place); }, call, all_counters));
   for (telemetry::GrowingError& error : growing) error.place = now->Ours(std::move(error.place));
   if (!all_counters) {
-    remarks.push_back("not all counters of errors that nobody mapped were looked at");
+    remarks.push_back("not all unmapped error counters were examined");
   }
   const auto unread =
       std::make_shared<const std::vector<telemetry::GrowingError>>(std::move(growing));

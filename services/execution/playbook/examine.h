@@ -25,24 +25,24 @@ struct Times {
 
 struct Request {
   std::vector<std::string> checks;
-  // The machines of the job; empty: all that there are numbers of.
+  // The machines of the job; empty: all that have time series.
   std::vector<std::string> nodes;
-  // Of a server that knows machines of others too: only what names one of `nodes`, to the letter,
-  // is looked at.
+  // For a server that also has other tenants' machines: only series that name one of `nodes`
+  // exactly are read.
   bool named = false;
-  // When it showed, as far as known.
+  // When the incident showed, as far as known.
   Times window;
-  // What it is compared with.
+  // The time to compare with.
   std::optional<Times> baseline;
   std::vector<std::string> baseline_nodes;
-  // Between which the source has anything, where it can tell; else now.
+  // The time range that the source covers, if it reports one; otherwise until now.
   Times extent;
   absl::Time now;
-  // Of the axis; zero: 15 s, or what keeps the axis below 4,000 points.
+  // Step of the time axis; zero: 15 s, or longer to keep the axis below 4,000 points.
   absl::Duration step;
 };
 
-// Of one place, as one step saw it.
+// One step's observation of one place.
 struct Observation {
   const Step* step = nullptr;
   telemetry::Place place;
@@ -57,22 +57,21 @@ struct Examination {
   absl::Status status;  // not OK: nothing could be told
   std::vector<Observation> observations;
   std::vector<telemetry::Answer> answers;  // what was asked, when, of whom; without samples
-  std::vector<std::string> remarks;        // ghosts, what is incomplete, what was looked at
+  std::vector<std::string> remarks;        // ghosts, incomplete data, what was examined
   bool complete = true;  // false: something is missing, and absence proves nothing
   std::shared_ptr<const JobActivity> activity;
   // Counters of errors that grow and that no playbook reads: where they do, nothing is cleared.
   std::shared_ptr<const std::vector<telemetry::GrowingError>> unread;
 };
 
-// The window that is looked at: the incident's, with an hour before its end at least, and six where
-// it has no beginning, within what the source has.
+// The window to examine: the incident's, at least one hour before its end, or six hours if it has
+// no beginning, within the source's range.
 Times WindowOf(const Request& request);
 
-// Runs what the catalogue says of each of the checks. Where no time to compare with was given, and
-// the window holds two jobs beside each other, the slower one is looked at beside the faster one;
-// where it holds several runs, one after the other, the last one beside the one before. Each
-// quantity is asked for once. Errors are those of the source, but for what it does not have: that
-// is said check by check.
+// Runs the catalogue's steps for each of the checks. If no time to compare with was given and two
+// jobs ran side by side in the window, the slower one is compared with the faster one; if several
+// runs followed each other, the last one is compared with the one before. Each quantity is queried
+// once. Errors are those of the source; missing quantities are reported per check instead.
 absl::StatusOr<std::vector<Examination>> Examine(const PlaybookCatalogue& catalogue,
                                                  const telemetry::Rules& rules,
                                                  telemetry::Source& source, const Request& request,

@@ -85,7 +85,7 @@ Shape ShapeOf(const JobActivity& activity, double least_loss) {
     return Shape::kGradual;
   }
   if (back || losing < activity.phases.size() - 1) return Shape::kPhased;
-  // What begins low and gets better is one change as well.
+  // A job that begins low and improves once is a single change as well.
   return Shape::kOneOff;
 }
 
@@ -143,7 +143,7 @@ JobActivity MakeJobActivity(const timeseries::Grid& grid, const Rows* throughput
     phase.begin += activity.begin;
     phase.end += activity.begin;
   }
-  // Warming up and running out are no phases.
+  // Warm-up and wind-down do not count as phases.
   const auto edge = static_cast<std::size_t>(kEdge * static_cast<double>(size));
   if (phases.size() > 1 && phases.front().end - phases.front().begin <= edge) {
     phases.erase(phases.begin());

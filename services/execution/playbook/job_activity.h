@@ -17,32 +17,32 @@ enum class Shape { kUnknown, kSteady, kPhased, kGradual, kOneOff };
 absl::string_view Word(Shape shape);
 
 struct JobActivityOptions {
-  // A phase that gives less than so much away is none (%): judgement, between the 1 % that only a
-  // comparison of two jobs shows and the 10 % that make people complain.
+  // Least loss of a phase that counts, in %: judgement, between the 1 % that only a comparison of
+  // two jobs shows and the 10 % that make people complain.
   double least_loss = 4;
-  // A level is held for so long.
+  // Least duration of a level.
   absl::Duration shortest = absl::Minutes(4);
 };
 
-// What the job did in the window: what everything else is held against.
+// The job over the window: the reference for everything else.
 struct JobActivity {
   timeseries::Grid grid;
-  // Some place in time of it is known.
+  // Whether some of the job's throughput is known.
   bool known = false;
-  // Of the job: the median of all ranks; unknown before it began and after it ended.
+  // The job's throughput: the median of all ranks; unknown before it began and after it ended.
   std::vector<float> throughput;
   std::string unit;
   std::vector<timeseries::Phase> phases;
-  // The level of the best phase, and what the job lost beside it over all phases that lose (%).
+  // The level of the best phase, and the job's loss relative to it over all phases that lose (%).
   float best = timeseries::kUnknown;
   double loss = 0;
   Shape shape = Shape::kUnknown;
-  // Samples between which it made steps; all of the window where nothing is known. An exporter
-  // goes on to tell the last values of a job that is dead: what does not move is no step.
+  // The range of samples in which the job made steps; the whole window if nothing is known.
+  // Exporters keep reporting the last values of a dead job, so only changes count as steps.
   std::size_t begin = 0;
   std::size_t end = 0;
 
-  // Of a phase: what it gives away beside the best one, %.
+  // The loss of a phase relative to the best one, in %.
   double LossOf(const timeseries::Phase& phase) const;
 };
 
@@ -50,8 +50,8 @@ struct JobActivity {
 JobActivity MakeJobActivity(const timeseries::Grid& grid, const Rows* throughput, const Rows* steps,
                             const JobActivityOptions& options = {});
 
-// The stretches in which a job ran, where a window holds several, one after the other: steps begin
-// anew, or nothing is known for `gap`. In order.
+// The runs of a job within a window, in order: a new run begins after more than `gap` in which
+// throughput was unknown or did not change.
 struct Run {
   std::size_t begin = 0;
   std::size_t end = 0;  // one behind

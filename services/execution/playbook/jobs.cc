@@ -14,11 +14,11 @@ namespace {
 using timeseries::IsKnown;
 using timeseries::kUnknown;
 
-// What a machine has to follow its job by at least, and more closely than the other one.
+// Least correlation of a machine with its job, and least margin over the other job.
 constexpr double kLeastCorrelation = 0.2;
 constexpr std::size_t kLeastPairs = 30;
 constexpr double kLeastMargin = 0.05;
-// So many of the machines have to be told apart.
+// Least share of the machines that must be assigned to a job.
 constexpr double kLeastTold = 0.75;
 constexpr double kLeastOverlap = 0.5;
 
@@ -71,7 +71,7 @@ std::pair<float, float> Levels(const Job& a, const Job& b, std::size_t& both) {
   return {timeseries::Median(one), timeseries::Median(other)};
 }
 
-// Of the machines that tell the throughput of a job.
+// Power of the machines that report the job's throughput.
 std::vector<float> PowerOf(const Job& job, const Rows& of_nodes) {
   std::vector<float> power(of_nodes.grid.size, kUnknown);
   std::vector<float> column;

@@ -48,8 +48,8 @@ std::vector<std::string> Lint(const PlaybookCatalogue& catalogue, const telemetr
       }
       for (const std::string& name : step.of) {
         if (rules.Find(name) == nullptr && catalogue.FindQuery(name) == nullptr) {
-          fault(
-              absl::StrCat("of: ", name, " is no quantity of telemetry/sources.yaml and no query"));
+          fault(absl::StrCat("of: ", name,
+                             " is neither a quantity of telemetry/sources.yaml nor a query"));
         }
       }
       for (const std::string& label : step.points_to) {

@@ -10,10 +10,9 @@
 
 namespace galen::playbook {
 
-// What is wrong with playbooks beside the rest of the knowledge, "file:line: what" each: a check,
-// finding, quantity or label that there is none of, a finding of another type than its test gives,
-// a label that no rule connects to the finding, and a check of kind promql that no playbook
-// answers.
+// Mistakes of playbooks relative to the rest of the knowledge, "file:line: what" each: an unknown
+// check, finding, quantity or label, a finding whose type is not that of its test, a label that no
+// rule connects to the finding, and a check of kind promql without a playbook.
 std::vector<std::string> Lint(const PlaybookCatalogue& catalogue, const telemetry::Rules& rules,
                               const knowledge::Knowledge& knowledge);
 

@@ -59,7 +59,7 @@ absl::Status ReadNumbers(const Yaml& value, absl::string_view file, Step& step) 
   return absl::OkStatus();
 }
 
-// That the test is there, gets as many measures as it takes, and numbers that it knows.
+// Checks that the test exists, and that the step gives its number of measures and known numbers.
 absl::Status CheckStep(const Yaml& yaml, absl::string_view file, const Step& step) {
   for (const auto& [field, text] :
        {std::pair("check", &step.check), {"finding", &step.finding}, {"test", &step.test}}) {
@@ -69,7 +69,7 @@ absl::Status CheckStep(const Yaml& yaml, absl::string_view file, const Step& ste
   if (test == nullptr) {
     return YamlError(
         yaml, file,
-        absl::StrCat("test: \"", step.test, "\" is none; there are ", SeriesTestNames()));
+        absl::StrCat("test: \"", step.test, "\" is unknown; the tests are ", SeriesTestNames()));
   }
   if (step.of.size() != test->measures) {
     return YamlError(yaml, file, absl::StrCat("of: ", step.test, " takes ", test->measures));

@@ -11,9 +11,9 @@
 
 namespace galen::playbook {
 
-// What a test looks at: each series by itself, those of a node together, or all together.
+// The scope of a test: each series by itself, those of a node together, or all together.
 enum class Over { kDevice, kNode, kJob };
-// How series that are taken together become one.
+// How series that are taken together are combined.
 enum class Combine { kSum, kMean, kMedian, kHighest, kLowest };
 
 // One test: what it measures, and which finding of which check it answers.
@@ -24,10 +24,10 @@ struct Step {
   std::vector<std::string> of;  // quantities of telemetry/sources.yaml, or queries of the playbook
   Over over = Over::kDevice;
   Combine combine = Combine::kSum;
-  std::map<std::string, double> numbers;  // what the test goes by; others as in series_tests.h
-  std::vector<std::string> points_to;     // labels that this outcome speaks for
-  bool needed = false;                    // where it cannot be told the check clears no machine
-  std::string collect;                    // what to collect where it cannot be told
+  std::map<std::string, double> numbers;  // of the test; defaults as in series_tests.h
+  std::vector<std::string> points_to;     // labels that this outcome supports
+  bool needed = false;                    // if it is unknown, the check clears no machine
+  std::string collect;                    // what to collect if it is unknown
   std::string file;
   int line = 0;
 };

@@ -58,7 +58,7 @@ Finding FindingOf(const FindingSpec& spec, const Observation& observation) {
   return knowledge::UnknownFinding(spec.name(), node, device);
 }
 
-// What the step wants collected, once.
+// Adds what the step wants collected, once.
 void Want(const Step& step, CheckResult& result) {
   if (step.collect.empty()) return;
   const auto& wanted = result.wanted();
@@ -147,15 +147,16 @@ std::vector<CheckResult> ResultsOf(const knowledge::v1::Check& spec, const Exami
     if (!examination.complete && result.status() == CheckResult::PASS) {
       results.push_back(knowledge::MakeResult(
           spec, node,
-          absl::UnavailableError(absl::StrCat(
-              "the numbers came incomplete, so that nothing abnormal in them is no all-clear",
-              examination.remarks.empty() ? "" : ": ",
-              examination.remarks.empty() ? "" : examination.remarks.back()))));
+          absl::UnavailableError(
+              absl::StrCat("the time series are incomplete, so the absence of abnormal values is "
+                           "not an all-clear",
+                           examination.remarks.empty() ? "" : ": ",
+                           examination.remarks.empty() ? "" : examination.remarks.back()))));
       continue;
     }
     if (const std::string grows = UnreadOf(spec, examination, node);
         !grows.empty() && result.status() == CheckResult::PASS) {
-      // What nothing reads may be the very fault that the rest is clear of.
+      // An error counter that nothing reads may be the very fault, so the rest gives no all-clear.
       results.push_back(knowledge::MakeResult(spec, node, absl::UnavailableError(grows)));
       continue;
     }
@@ -178,7 +179,7 @@ std::vector<CheckResult> ResultsOf(const knowledge::v1::Check& spec, const Exami
       ++suspects;
     }
     if (abnormal > kMostSaid) said.push_back(absl::StrCat(abnormal - kMostSaid, " more"));
-    if (said.empty()) said.emplace_back("nothing abnormal in what was looked at");
+    if (said.empty()) said.emplace_back("nothing abnormal in the examined time series");
     for (const std::string& each : missing) said.push_back(absl::StrCat("not known: ", each));
     for (int i = 0; i < result.findings_size(); ++i) {
       const auto place = static_cast<std::size_t>(i);
@@ -190,7 +191,7 @@ std::vector<CheckResult> ResultsOf(const knowledge::v1::Check& spec, const Exami
             result.findings(i).value_case() != Finding::VALUE_NOT_SET) {
           continue;
         }
-        // What is known of the rest is told, and clears nobody.
+        // The known findings are reported, but do not clear the node.
         result.set_status(CheckResult::SKIPPED);
         said.front() = absl::StrCat("no all-clear without ", result.findings(i).name());
         break;

@@ -10,10 +10,10 @@
 
 namespace galen::playbook {
 
-// What an examination says of each node, as `spec` declares it: one result a node. What belongs to
-// the job stands in all of them, about no node. A node of which a step saw nothing has that finding
-// as unknown. Where the numbers are incomplete, what is abnormal in them stands, and a node of
-// which nothing is gets no all-clear: SKIPPED. Pure.
+// The results of an examination as `spec` declares them: one per node. Findings about the job are
+// in all of them, without a node. A node that a step saw nothing of has that finding as unknown. If
+// the time series are incomplete, abnormal findings count, and a node without any gets no
+// all-clear: SKIPPED. Pure.
 std::vector<galen::v1::CheckResult> ResultsOf(const knowledge::v1::Check& spec,
                                               const Examination& examination,
                                               const std::vector<std::string>& nodes);

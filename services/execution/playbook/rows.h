@@ -12,10 +12,10 @@
 
 namespace galen::playbook {
 
-// Of a finding. Nothing: it was looked for, and could not be told.
+// Value of a finding. monostate: examined, but unknown.
 using Value = std::variant<std::monostate, bool, double, std::string>;
 
-// What one measure brought, each place on the same axis. Of counters: growth a second.
+// The series of one measure, one row per place, on the same axis. Counters as growth per second.
 struct Rows {
   std::string name;  // of the quantity or query
   std::string unit;
@@ -23,7 +23,7 @@ struct Rows {
   timeseries::Grid grid;
   std::vector<telemetry::Place> places;
   timeseries::Panel values{0, 0};
-  // Of a quantity whose metrics are judged singly: which one a row is of. Else empty.
+  // The metric of each row, for a quantity whose metrics are judged one by one; otherwise empty.
   std::vector<std::string> metrics;
 };
 
@@ -31,9 +31,10 @@ struct Rows {
 // in which metrics come first.
 std::vector<Rows> Singly(const Rows& rows);
 
-// One row of each node, or one of all ("": its place is nobody's), of the rows that belong to it.
-// Of a sum or mean a point is unknown where any of its rows is that is known at all within the
-// window; of the others where all are. Rows without a node are nobody's of a node, and left out.
+// One row per node, or one of all (its place is ""), combined from the rows that belong to it. For
+// a sum or mean, a point is unknown if it is unknown in any row that has a value within the window;
+// for the others, if it is unknown in all rows. Rows without a node are left out of the rows per
+// node.
 Rows Together(const Rows& rows, Over over, Combine combine);
 
 // The median of each point over all rows.

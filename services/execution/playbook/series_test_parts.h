@@ -10,12 +10,12 @@
 #include "absl/types/span.h"
 #include "services/execution/playbook/series_tests.h"
 
-// What several tests are made of.
+// Helpers that several tests share.
 namespace galen::playbook {
 
 inline constexpr char kNobody[] = "none";
 
-// A value, or unknown where it is no number.
+// A value; unknown if it is not a number.
 Value ValueOf(float value);
 SeriesTestResult Unknown(const telemetry::Place& place, std::string why);
 

@@ -15,7 +15,7 @@
 
 namespace galen::playbook {
 
-// What a test is given. Everything lives as long as the call.
+// Input of a test. Everything lives as long as the call.
 struct SeriesTestInput {
   const JobActivity& activity;
   // The measures of the step in its order, taken together as the step says.
@@ -28,7 +28,7 @@ struct SeriesTestInput {
   const struct SeriesTest* test = nullptr;
 };
 
-// What a test saw of one place.
+// A test's result for one place.
 struct SeriesTestResult {
   telemetry::Place place;
   Value value;
@@ -59,7 +59,7 @@ struct SeriesTest {
 
 absl::Span<const SeriesTest> SeriesTests();
 const SeriesTest* FindSeriesTest(absl::string_view name);
-// All names, by comma.
+// All names, separated by commas.
 std::string SeriesTestNames();
 
 }  // namespace galen::playbook

@@ -13,8 +13,8 @@ namespace {
 using timeseries::IsKnown;
 using timeseries::kUnknown;
 
-// When a coordination service gave tasks up, and how long it had waited for a word of them: what
-// the job's log says, on the places of its machines.
+// When a coordination service gave up on tasks, and how long it had waited for their heartbeat:
+// from the job's log, on the places of its machines.
 struct Accusation {
   std::size_t at = 0;  // one behind the last point before it
   double timeout_s = 0;
@@ -81,7 +81,7 @@ std::vector<SeriesTestResult> WorkedToTheEnd(const SeriesTestInput& input) {
       ++known;
       const auto value = static_cast<double>(window[t]);
       const float others = usual[begin + t];
-      // Where all rest, at a checkpoint, it need not work.
+      // While all rest, as at a checkpoint, it need not work either.
       const double wanted = IsKnown(others) ? std::min(level, static_cast<double>(others)) : level;
       worked += value >= share * wanted ? 1 : 0;
     }

@@ -12,8 +12,8 @@ namespace {
 using timeseries::IsKnown;
 using timeseries::kUnknown;
 
-// What each place of now has more than at the time before; of one that was not there then, more
-// than the median of those that were.
+// The increase of each place over the earlier time; for a place that is new, over the median of the
+// earlier places.
 struct Deltas {
   std::vector<float> values;
   float of_all = kUnknown;  // median
@@ -124,7 +124,7 @@ std::vector<SeriesTestResult> LossBeside(const SeriesTestInput& input) {
 std::vector<SeriesTest> CompareTests() {
   return {
       {"more_than_before",
-       "What it has more than at the time that it is compared with, or else than its peers.",
+       "Its increase over the time that it is compared with, or else over its peers.",
        1,
        "float",
        {},
@@ -139,7 +139,7 @@ std::vector<SeriesTest> CompareTests() {
         {"least_share", 0.8, 0.1, 1, "share of the places: judgement"}},
        AllAlike},
       {"loss_beside",
-       "What throughput lost beside the time that it is compared with; %.",
+       "Loss of throughput relative to the time that it is compared with; %.",
        0,
        "float",
        {},

@@ -141,7 +141,7 @@ std::vector<SeriesTest> JobTests() {
        {},
        ShapeOf},
       {"loss",
-       "What throughput lost in its worse phases beside its best one; %.",
+       "Loss of throughput in its worse phases relative to its best one; %.",
        0,
        "float",
        {},

@@ -43,7 +43,7 @@ std::vector<SeriesTestResult> Held(const SeriesTestInput& input) {
   return seen;
 }
 
-// What a counter grew by over the known part of its row, and how much of it is known.
+// Growth of a counter over the known part of its row, and the size of that part.
 struct Growth {
   double total = 0;
   std::size_t known = 0;
@@ -184,7 +184,7 @@ std::vector<SeriesTestResult> Leaks(const SeriesTestInput& input) {
     const auto all = rows.values.Row(i);
     std::vector<float> row(all.begin() + static_cast<std::ptrdiff_t>(input.activity.begin),
                            all.begin() + static_cast<std::ptrdiff_t>(input.activity.end));
-    // What is left of something leaks when it shrinks.
+    // A shrinking remainder means a leak: its mirror image grows.
     const float top = timeseries::Quantile(row, 1);
     if (shrinks) {
       for (float& value : row) value = 2 * top - value;
@@ -265,12 +265,12 @@ std::vector<SeriesTest> LevelTests() {
          "minutes for which it has to stay there: what a checkpoint "
          "takes is shorter (AMD's method: five to eight)"}},
        Held},
-      {"growth", "What a counter grew by, in whole numbers.", 1, "float", {}, GrowthCount},
+      {"growth", "Growth of a counter, as a whole number.", 1, "float", {}, GrowthCount},
       {"rate",
-       "What a counter grew by a second, on average.",
+       "Average growth of a counter per second.",
        1,
        "float",
-       {{"times", 1, 1e-9, 1e9, "what is told is so many times that: 3600 makes it of an hour"}},
+       {{"times", 1, 1e-9, 1e9, "factor of the result: 3600 gives growth per hour"}},
        GrowthRate},
       {"new_code",
        "The code that a measure came to hold within the window; 0: none.",

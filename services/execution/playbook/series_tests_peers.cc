@@ -34,7 +34,7 @@ timeseries::PeerOptions PeersOf(const SeriesTestInput& input, const timeseries::
 std::vector<NumberSpec> PeerNumbers(double direction) {
   return {
       {"direction", direction, -1, 1, "1: higher ones, -1: lower ones, 0: both"},
-      {"least", 0, 0, 1e18, "a difference from the peers below this is none"},
+      {"least", 0, 0, 1e18, "least difference from the peers that counts"},
       {"window_min", 3, 0.1, 600, "minutes whose median is compared"},
       {"least_windows", 3, 1, 1000, "windows in a row in which it differs: judgement"},
       {"least_score", 6, 1, 1000, "spreads: see common/timeseries/peers.h"},
@@ -106,7 +106,7 @@ std::vector<SeriesTestResult> RatioToPeers(const SeriesTestInput& input) {
   return seen;
 }
 
-// Of ranks: the one that is slowest, or the node that all slow ones are on.
+// The slowest rank, or the node that all slow ranks are on.
 std::vector<SeriesTestResult> Slowest(const SeriesTestInput& input, bool node) {
   const Rows& rows = *input.of[0];
   const timeseries::PeerReport report =
@@ -146,8 +146,8 @@ std::vector<SeriesTestResult> SlowestNode(const SeriesTestInput& input) {
   return Slowest(input, true);
 }
 
-// A place that falls while its peers do not, in % of what it had or of what they have. What all do
-// at the same time is a symptom of the job, and nobody's.
+// A place that falls while its peers do not, in % of its earlier level or of theirs. A fall of all
+// places at once is a symptom of the job, and not of one place.
 std::vector<SeriesTestResult> Drop(const SeriesTestInput& input) {
   const Rows& rows = *input.of[0];
   const std::vector<float> usual = MedianOf(rows);
@@ -205,8 +205,8 @@ std::vector<char> StandsOut(const Rows& rows, std::size_t entity, absl::Span<con
 // So many of all may stand out at a time without widening what is usual.
 constexpr double kMostStanding = 0.34;
 
-// Places that stand out when throughput is low and do not when it is high: whose trouble comes and
-// goes with the loss. What only happens at other times explains none of it.
+// Places that stand out when throughput is low and not when it is high: their trouble comes and
+// goes with the loss. Trouble only at other times does not explain the loss.
 std::vector<SeriesTestResult> GoesWithLoss(const SeriesTestInput& input) {
   const Rows& rows = *input.of[0];
   const JobActivity& activity = input.activity;
@@ -278,9 +278,9 @@ std::vector<SeriesTestResult> GoesWithLoss(const SeriesTestInput& input) {
 
 std::vector<SeriesTest> PeerTests() {
   return {
-      {"differs", "Whose values differ from those of its peers for long: its name, or none.", 1,
+      {"differs", "The place whose values differ from those of its peers for long, or none.", 1,
        "text", PeerNumbers(1), Differs},
-      {"ratio_to_peers", "The median beside that of its peers.", 1, "float", {}, RatioToPeers},
+      {"ratio_to_peers", "The median relative to that of its peers.", 1, "float", {}, RatioToPeers},
       {"slowest_rank", "The rank that differs most from its peers, or none.", 1, "text",
        PeerNumbers(1), SlowestRank},
       {"slowest_node", "The node that all ranks that differ are on, or none.", 1, "text",
@@ -292,11 +292,11 @@ std::vector<SeriesTest> PeerTests() {
        {{"shortest_min", 1, 0.1, 600, "minutes for which it has to stay there: judgement"}},
        Drop},
       {"goes_with_loss",
-       "Whose values stand out from its peers while throughput is low, and at no other time: its "
-       "name, or none.",
+       "The place whose values stand out from its peers while throughput is low, and at no other "
+       "time, or none.",
        1,
        "text",
-       {{"least", 0, 0, 1e18, "a difference from the peers below this is none"},
+       {{"least", 0, 0, 1e18, "least difference from the peers that counts"},
         {"least_loss", 4, 0.1, 100, "% that a phase of throughput must lose: judgement"},
         {"least_share", 0.7, 0.5, 1,
          "share of the time in which it stands out that falls into such phases: judgement"},

@@ -15,7 +15,7 @@ namespace {
 using timeseries::IsKnown;
 using timeseries::kUnknown;
 
-// What a GPU does where the job stands still.
+// State of a GPU during a standstill of the job.
 enum class Doing { kNotKnown, kNothing, kWorks, kWaits };
 struct Gpu {
   telemetry::Place place;
@@ -24,14 +24,15 @@ struct Gpu {
   int row = -1;
 };
 
-// Where the job stands still: behind its last step where enough is known behind it, else the end.
+// End of the examined part of the standstill: `tail` samples after the job's last step if the row
+// is that long, otherwise the end of the row.
 std::size_t StandstillEnd(const SeriesTestInput& input, std::size_t tail) {
   const JobActivity& activity = input.activity;
   const std::size_t size = activity.grid.size;
   return activity.known && activity.end + tail < size ? activity.end + tail : size;
 }
 
-// What it draws while it has nothing to do. NaN: it always had, or hardly ever had not.
+// Power of an idle GPU. NaN: it was always busy, or too rarely idle.
 float RestLevel(absl::Span<const float> busy, absl::Span<const float> power) {
   constexpr float kNothing = 5;  // %
   constexpr std::size_t kLeast = 6;
@@ -42,7 +43,7 @@ float RestLevel(absl::Span<const float> busy, absl::Span<const float> power) {
   return rest.size() < kLeast ? kUnknown : timeseries::Median(rest);
 }
 
-// Of the measures utilisation and power.
+// Classifies GPUs by the measures utilisation and power.
 class Looking {
  public:
   explicit Looking(const SeriesTestInput& input)
@@ -51,7 +52,7 @@ class Looking {
         power_(*input.of[1]),
         tail_(PointsOf(input.Number("tail_min"), power_.grid)),
         end_(StandstillEnd(input, tail_)) {
-    // What working takes, and what rest does: of each GPU itself, and of the others.
+    // Power at work and at rest: of each GPU itself, and the median of all.
     std::vector<float> rests;
     for (std::size_t i = 0; i < power_.places.size(); ++i) {
       levels_.push_back(WorkingLevel(power_.values.Row(i).first(std::min(end_, power_.grid.size)),
@@ -104,7 +105,7 @@ class Looking {
     const bool at_rest =
         IsKnown(rest_) && drawn < input_.Number("rest_times") * static_cast<double>(rest_);
     const bool far_below = drawn < input_.Number("idle_share") * level;
-    // All the time at one level: whether that is work or waiting cannot be told from itself.
+    // At one level all the time: the level alone does not show whether that is work or waiting.
     if (drawn >= 0.9 * level && !input_.activity.known && !IsKnown(rest_)) {
       absl::StrAppend(&gpu.why, ": what it draws at rest is not known");
       return gpu;
@@ -181,8 +182,8 @@ std::vector<SeriesTestResult> MostWait(const SeriesTestInput& input) {
            -1}};
 }
 
-// Where the GPUs that wait are other ones than on most nodes: only what entered a collective waits
-// in it.
+// Nodes whose waiting GPUs are other ones than on most nodes: only a GPU that entered a collective
+// waits in it.
 std::vector<SeriesTestResult> WaitsOtherwise(const SeriesTestInput& input) {
   const std::vector<Gpu> gpus = Looking(input).All();
   const Waiting all = CountOf(gpus, input);
@@ -226,7 +227,7 @@ std::vector<SeriesTestResult> WaitsOtherwise(const SeriesTestInput& input) {
 
 std::vector<NumberSpec> WaitNumbers() {
   return {
-      {"tail_min", 5, 0.5, 600, "minutes that are looked at"},
+      {"tail_min", 5, 0.5, 600, "minutes to examine"},
       {"busy_pct", 90, 1, 100, "% of utilisation from which on it is busy"},
       {"idle_share", 0.55, 0.05, 0.95,
        "share of its working power below which it rests: MI355X 300 of 900 W (AMD, "
@@ -250,7 +251,7 @@ std::vector<SeriesTest> WaitTests() {
        2, "bool", WaitNumbers(), BusyAtIdle},
       {"most_wait", "Whether most GPUs of the job wait: busy at the power of rest.", 2, "bool",
        WaitNumbers(), MostWait},
-      {"waits_otherwise", "Where other GPUs wait than on most nodes: its name, or none.", 2, "text",
+      {"waits_otherwise", "The node where other GPUs wait than on most nodes, or none.", 2, "text",
        WaitNumbers(), WaitsOtherwise},
   };
 }

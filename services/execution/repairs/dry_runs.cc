@@ -22,7 +22,7 @@ using remediation::RunAction;
 
 constexpr int kMostLines = 100;
 constexpr std::size_t kMostText = 4096;
-// What is left of the deadline for the way back.
+// Part of the deadline reserved for the answer's way back.
 constexpr absl::Duration kReturn = absl::Seconds(1);
 
 absl::Status CheckRequest(const v1::DryRunRepairRequest& request) {
@@ -35,7 +35,7 @@ absl::Status CheckRequest(const v1::DryRunRepairRequest& request) {
   return absl::OkStatus();
 }
 
-// What the node's executor said, as it concerns who asked for the dry run.
+// The executor's error, in words for the caller of the dry run.
 absl::Status OfNode(const std::string& node, const absl::Status& status, absl::Duration time) {
   const std::string name = CleanText(node, 253);
   if (absl::IsNotFound(status)) {
@@ -56,7 +56,7 @@ absl::Status OfNode(const std::string& node, const absl::Status& status, absl::D
 
 void Clean(std::string& text) { text = CleanText(text, kMostText); }
 
-// (A node is believed no more than its own word, nor longer words than it may have.)
+// (A node's answer is untrusted: control characters are removed, and its length is limited.)
 DryRun Cleaned(DryRun said) {
   if (said.plan_size() > kMostLines) {
     said.mutable_plan()->DeleteSubrange(kMostLines, said.plan_size() - kMostLines);
@@ -192,7 +192,7 @@ void DryRuns::Answered(const std::shared_ptr<Run>& run, absl::StatusOr<RepairRes
   }
   DryRun said = Cleaned(std::move(*answer->mutable_dry_run()));
   said.set_would_run(answer->state() == RepairResponse::WOULD_RUN && said.same_plan());
-  // What would be refused needs no look.
+  // Without checks, or for a plan that would be refused, the target is not checked.
   if (run->checks.empty() || !said.same_plan()) return std::move(run->done)(std::move(said));
   run->check(
       node, run->checks, run->check_deadline,

@@ -18,9 +18,9 @@
 
 namespace galen::execution {
 
-// Asks a node's executor what it would do, and the checks of the action how its target is now. What
-// goes to the executor is a dry run and holds no warrant, whatever was asked for: so nothing that
-// comes this way can have it do anything. Waits on no thread. Thread-safe.
+// Asks a node's executor what it would do, and runs the action's checks on the target. The request
+// to the executor is always a dry run without a warrant, so it cannot change anything. Blocks no
+// thread. Thread-safe.
 class DryRuns {
  public:
   // Whether a diagnosis is shown that node.
@@ -34,7 +34,7 @@ class DryRuns {
       const std::string& node, const std::vector<std::string>& checks, absl::Time deadline,
       absl::AnyInvocable<void(std::vector<galen::v1::CheckResult>) &&> done)>;
   struct Options {
-    // What the executor and the checks may take, one after the other.
+    // Time limits of the executor and of the checks, which run one after the other.
     absl::Duration node_time = absl::Seconds(15);
     absl::Duration check_time = absl::Seconds(30);
     int at_once = 16;

@@ -27,7 +27,7 @@ RepairLoop::Ask AskNodes(const NodeRegistry& registry) {
     std::future<Answer> came = answer->get_future();
     (*live)->Repair(request, SteadyNow() + time,
                     [answer](Answer given) { answer->set_value(std::move(given)); });
-    // What was begun on the node goes on: who follows asks for its outcome.
+    // An action that began on the node goes on; the successor of this replica asks for its outcome.
     while (came.wait_for(absl::ToChronoMilliseconds(kLook)) != std::future_status::ready) {
       if (cancelled.cancelled()) return {true, absl::CancelledError("this program ends")};
     }
@@ -91,8 +91,8 @@ DryRuns::Check CheckNodesAtOnce(const CheckRunner& runner) {
     v1::RunChecksRequest request;
     request.add_nodes(node);
     for (const std::string& check : checks) request.add_checks(check);
-    // (Neither of a diagnosis, whose results would be those of before, nor of any tenant: whose the
-    // node is was looked at.) They never overlap, and the end comes last.
+    // (Without a diagnosis, whose results would be cached, and without a tenant: access to the node
+    // was checked before.) They never overlap, and the end comes last.
     const auto results = std::make_shared<std::vector<galen::v1::CheckResult>>();
     runner.RunChecks(
         request, deadline,

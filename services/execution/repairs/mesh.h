@@ -8,10 +8,10 @@
 
 namespace galen::execution {
 
-// The loop's way to the nodes. What they are made of must outlive them, and their calls.
+// The repair loop's access to the nodes. The arguments must outlive the results and their calls.
 RepairLoop::Ask AskNodes(const NodeRegistry& registry);
 RepairLoop::Check CheckNodes(const CheckRunner& runner);
-// Likewise of dry runs.
+// The same for dry runs.
 DryRuns::Sees SeeNodes(const CheckRunner& runner);
 DryRuns::Ask AskNodesAtOnce(const NodeRegistry& registry);
 DryRuns::Check CheckNodesAtOnce(const CheckRunner& runner);

@@ -15,12 +15,13 @@ struct Recovered {
   std::string text;  // each promise and what was found, for people
 };
 
-// Whether a finding is about that target: a GPU is told by its address where both know it, else by
-// its place; everything of a node is about the node. Pure.
+// Whether a finding is about that target: a GPU is identified by its address if both know it,
+// otherwise by its index; for a node, every finding on it counts. Pure.
 bool IsAbout(const galen::v1::Finding& finding, const galen::v1::Device& target);
 
-// `results`: of the checks that the promises name, on the target's node. Recovered is what was
-// found so: what no check could tell is not. Of a GPU the finding about that very one counts. Pure.
+// `results`: of the checks that the promises name, on the target's node. A promise holds only if a
+// check confirmed it; an unknown finding does not. For a GPU, only findings about that GPU count.
+// Pure.
 Recovered RecoveryOf(const std::vector<remediation::RunAction::Recovery>& promises,
                      const galen::v1::Device& target,
                      const std::vector<galen::v1::CheckResult>& results);

@@ -22,11 +22,11 @@
 
 namespace galen::execution {
 
-// Carries what persons approved to the node executors: takes each approval once, brings it to its
-// node with the person's warrant, runs the checks that tell whether it helped, and writes down what
-// came of it. Begins none that the fleet's breaker forbids. Any number of replicas may do so at
-// once, and one that is killed may be followed by another: the node's executor does nothing twice.
-// Ends with its destruction, and leaves what is under way to who follows.
+// Runs approved repairs on the node executors: takes each approval once, sends it to its node with
+// the approver's warrant, runs the checks that show whether it helped, and records the outcome.
+// Begins none that the repair circuit breaker forbids. Any number of replicas may run at once, and
+// another one continues after a crash: the node's executor does nothing twice. The destructor stops
+// the loop and leaves actions under way to the next replica.
 class RepairLoop {
  public:
   struct Asked {
@@ -64,12 +64,12 @@ class RepairLoop {
   };
   void Loop();
   absl::Status Round();
-  // Begins it in a thread of its own, unless that is there already or there are enough.
+  // Runs the action in a thread of its own, unless it runs already or the limit is reached.
   void Start(const galen::v1::Action& action);
   void Join(bool all);
-  // What is wrong and will pass; it is tried again in the next round.
+  // The action's temporary error; it is tried again in the next round.
   absl::Status Serve(const galen::v1::Action& action);
-  // How it ends when its node is given up.
+  // The outcome when the node is given up.
   Outcome GivenUp(const galen::v1::Action& action, const absl::Status& why);
   absl::StatusOr<Outcome> Do(const galen::v1::Action& action, const remediation::RunAction& how);
   Outcome Verify(const galen::v1::Action& action, const remediation::RunAction& how,
@@ -93,9 +93,8 @@ class RepairLoop {
   };
   std::mutex mu_;
   std::map<std::string, Running> running_;   // by name of action
-  std::map<std::string, std::string> told_;  // what stands in the way of an action
-  // Taken here and never sent to its node: of any other one that was begun nobody can say that
-  // nothing was done.
+  std::map<std::string, std::string> told_;  // last reported obstacle, by action
+  // Taken here and never sent to the node. Any other action that began may have changed the node.
   std::set<std::string> unsent_;
   std::thread thread_;
 };

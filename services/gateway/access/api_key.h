@@ -9,9 +9,9 @@
 
 namespace galen::gateway {
 
-// An API key as its owner has it: "galen_ID_SECRET_CHECK". The prefix lets scanners for lost
-// secrets know it; the id, 12 hexadecimal digits, is no secret; the secret is 256 random bits; the
-// check, a CRC-32 of what stands before it, tells a mistyped key from a wrong one.
+// An API key as its owner holds it: "galen_ID_SECRET_CHECK". The prefix lets secret scanners
+// recognise a leaked key; the id, 12 hexadecimal digits, is public; the secret is 256 random bits;
+// the check, a CRC-32 of the text before it, distinguishes a mistyped key from a wrong one.
 struct KeyText {
   std::string id;
   std::string secret;  // 64 hexadecimal digits
@@ -20,13 +20,13 @@ struct KeyText {
 // A new one, from the system's random numbers.
 absl::StatusOr<KeyText> NewKeyText();
 std::string FormatKey(const KeyText& key);
-// Nothing for a text that has another form or a wrong check.
+// Nothing if the text has another form or a wrong check.
 std::optional<KeyText> ParseKey(absl::string_view text);
 
-// What is stored instead of a secret: SHA-256, 32 bytes. (Nobody can try all of 2^256, so it need
-// not be slow, as it has to be for passwords.)
+// The hash stored instead of a secret: SHA-256, 32 bytes. It need not be slow, as a password hash
+// must be, because nobody can try all of 2^256.
 std::string HashSecret(absl::string_view secret);
-// In a time that does not tell where they differ.
+// In a time that does not depend on where they differ.
 bool SameHash(absl::string_view a, absl::string_view b);
 
 }  // namespace galen::gateway

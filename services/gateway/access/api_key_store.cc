@@ -79,7 +79,7 @@ absl::Status ApiKeyStore::Revoke(const std::string& id) {
 }
 
 absl::Status ApiKeyStore::Append(const v1::KeyRecord& record) {
-  // (Made twice by an attempt whose answer got lost, a record says the same twice.)
+  // (An attempt whose answer was lost may have written the same record twice.)
   std::string text = record.SerializeAsString();
   if (seal_ != nullptr) text = seal_->Put(kPlace, text);
   GALEN_RETURN_IF_ERROR(journal_.Append(kJournal, {text}).status());
@@ -99,7 +99,7 @@ absl::Status ApiKeyStore::Refresh() {
     const MutexLock lock(mu_);
     for (const store::JournalEntry& entry : entries) {
       if (seal_ != nullptr && entry.position != position_ + 1) {
-        Refuse(entry.position, "records before it were taken away");
+        Refuse(entry.position, "records before it are missing");
       }
       v1::KeyRecord record;
       const std::optional<std::string> text =
@@ -108,7 +108,7 @@ absl::Status ApiKeyStore::Refresh() {
         Refuse(entry.position, "it was not written by Galen");
       } else if (!record.ParseFromString(*text)) {
         return absl::DataLossError(absl::StrCat("journal ", kJournal, ", position ", entry.position,
-                                                ": is no record of a key"));
+                                                ": is not a record of a key"));
       } else {
         Apply(record);
       }
@@ -148,8 +148,8 @@ std::vector<v1::ApiKey> ApiKeyStore::List() const {
 
 absl::StatusOr<Principal> ApiKeyStore::Find(absl::string_view text, absl::Time now) const {
   const std::optional<KeyText> given = ParseKey(text);
-  if (!given) return absl::UnauthenticatedError("this is no API key of Galen");
-  // The same for all who do not know the secret.
+  if (!given) return absl::UnauthenticatedError("this is not an API key of Galen");
+  // One error for all clients that do not know the secret.
   const absl::Status wrong =
       absl::UnauthenticatedError("this API key is not known: it may have been revoked");
   const std::string hash = HashSecret(given->secret);

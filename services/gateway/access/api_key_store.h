@@ -18,12 +18,12 @@
 
 namespace galen::gateway {
 
-// The API keys of a mesh, in a journal of its store. What is asked of it is answered from memory,
-// as of the last Refresh(). Thread-safe.
+// The API keys of a mesh, in a journal of its store. Reads are answered from memory, as of the last
+// Refresh(). Thread-safe.
 class ApiKeyStore {
  public:
-  // `journal` must outlive it. With a `seal`, which must too, records that do not bear it are not
-  // believed, and `refused` gets a sentence about each, once.
+  // `journal` must outlive it. With a `seal`, which must outlive it too, records without that seal
+  // are ignored, and `refused` gets one sentence about each.
   explicit ApiKeyStore(store::Journal& journal, const store::Seal* seal = nullptr,
                        std::function<void(const std::string&)> refused = nullptr)
       : journal_(journal), seal_(seal), refused_(std::move(refused)) {}
@@ -31,22 +31,23 @@ class ApiKeyStore {
   struct NewKey {
     std::string tenant;
     UserRole role = UserRole::kCustomer;
-    std::vector<std::string> scopes;  // none: all that there are
+    std::vector<std::string> scopes;  // empty: all scopes
     absl::Duration lifetime = absl::InfiniteDuration();
     std::string note;
   };
-  // Makes a key and gives its text, which can never be had again. INVALID_ARGUMENT a tenant that is
-  // none, or "*" for a customer, a scope that there is not, a lifetime that is not positive.
+  // Makes a key and returns its text, which cannot be read again. INVALID_ARGUMENT: the tenant is
+  // invalid, or is "*" for a customer; a scope does not exist; the lifetime is not positive.
   absl::StatusOr<std::string> Create(const NewKey& wanted, absl::Time now);
-  // NOT_FOUND there is no such key. Idempotent.
+  // NOT_FOUND: there is no such key. Idempotent.
   absl::Status Revoke(const std::string& id);
 
-  // Reads what others have written since. What cannot be read as a record is DATA_LOSS.
+  // Reads what others have written since. DATA_LOSS: an entry is not a valid record.
   absl::Status Refresh();
   // All that are not revoked, oldest first.
   std::vector<v1::ApiKey> List() const;
 
-  // Who has this key. UNAUTHENTICATED when it is none, is not known, is revoked, or has expired.
+  // The owner of this key. UNAUTHENTICATED: it is not a key, is unknown, is revoked, or has
+  // expired.
   absl::StatusOr<Principal> Find(absl::string_view text, absl::Time now) const;
 
  private:

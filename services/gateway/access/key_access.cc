@@ -28,7 +28,7 @@ KeyAccess::KeyAccess(ApiKeyStore& key_store, const Clock& clock,
 
 absl::StatusOr<Principal> KeyAccess::Authenticate(const http::Request& request) {
   constexpr absl::string_view kBearer = "bearer ";
-  // Of two keys, nobody knows which one is meant.
+  // With two keys it is unclear which one is meant.
   if (request.headers.Count("Authorization") + request.headers.Count("X-API-Key") > 1) {
     return absl::UnauthenticatedError("send one API key, not several");
   }

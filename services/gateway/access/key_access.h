@@ -11,12 +11,13 @@
 
 namespace galen::gateway {
 
-// Knows who asks by the API key in `Authorization: Bearer KEY` (or `X-API-Key: KEY`). Follows the
-// store, so that a key that is made or revoked elsewhere is so here within about a second; while
-// the store is away, what was read last is believed.
+// Authenticates clients by the API key in `Authorization: Bearer KEY` (or `X-API-Key: KEY`).
+// Follows the store: a key created or revoked elsewhere takes effect here within about a second.
+// While the store is unreachable, the keys read last stay valid.
 class KeyAccess final : public Access {
  public:
-  // Both must outlive it. `tell` gets a sentence when the store goes away, and when it is back.
+  // Both must outlive it. `tell` gets a sentence when the store becomes unreachable, and when it is
+  // reachable again.
   KeyAccess(ApiKeyStore& key_store, const Clock& clock,
             std::function<void(const std::string&)> tell,
             absl::Duration refresh = absl::Seconds(1));

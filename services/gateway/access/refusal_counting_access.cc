@@ -19,7 +19,7 @@ absl::StatusOr<Principal> RefusalCountingAccess::Authenticate(const http::Reques
   absl::StatusOr<Principal> principal = access_.Authenticate(request);
   if (principal.ok()) return principal;
   refused_.fetch_add(1, std::memory_order_relaxed);
-  // Who brings nothing has not found out yet that it needs something.
+  // A client without a credential is not reported: it may not know yet that it needs one.
   if (request.headers.Has("Authorization") || request.headers.Has("X-API-Key")) {
     const std::string news = Note(request.peer);
     if (!news.empty()) tell_(absl::StrCat(news, principal.status().message()));
@@ -30,7 +30,7 @@ absl::StatusOr<Principal> RefusalCountingAccess::Authenticate(const http::Reques
 std::string RefusalCountingAccess::Note(const std::string& source) {
   const absl::Time now = clock_.Now();
   const MutexLock lock(mu_);
-  // Who comes from a thousand places is told without them.
+  // Bounds memory: the counts of all sources are dropped when there are too many.
   if (sources_.size() >= kMostSources && !sources_.contains(source)) sources_.clear();
   const auto [it, is_new] = sources_.try_emplace(source, Source{absl::InfinitePast()});
   Source& seen = it->second;

@@ -15,8 +15,8 @@
 
 namespace galen::gateway {
 
-// Counts who is refused, and tells it by where it came from: at most once a minute of each source,
-// with how often, and of all sources together at most `most_lines` a minute. Thread-safe.
+// Counts refused requests and reports them by source: each source at most once a minute, with its
+// count, and all sources together with at most `most_lines` a minute. Thread-safe.
 class RefusalCountingAccess final : public Access {
  public:
   // All must outlive it. `tell` gets a sentence.
@@ -25,15 +25,15 @@ class RefusalCountingAccess final : public Access {
       : access_(access), clock_(clock), tell_(std::move(tell)) {}
 
   absl::StatusOr<Principal> Authenticate(const http::Request& request) override;
-  // Requests whose credential was refused, and those that had none.
+  // Requests whose credential was refused, and requests without one.
   std::uint64_t refused() const { return refused_.load(std::memory_order_relaxed); }
 
  private:
   struct Source {
-    absl::Time since;  // when it was told last
+    absl::Time since;  // of the last report
     std::uint64_t count = 0;
   };
-  // What is to be told; "": nothing.
+  // The sentence to report; "": nothing.
   std::string Note(const std::string& source);
 
   Access& access_;
@@ -43,7 +43,7 @@ class RefusalCountingAccess final : public Access {
   Mutex mu_;
   std::map<std::string, Source> sources_ ABSL_GUARDED_BY(mu_);
   absl::Time minute_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();
-  int lines_ ABSL_GUARDED_BY(mu_) = 0;  // told in that minute
+  int lines_ ABSL_GUARDED_BY(mu_) = 0;  // reported in that minute
 };
 
 }  // namespace galen::gateway

@@ -17,7 +17,8 @@ namespace {
 constexpr absl::Duration kHold = absl::Seconds(1);
 constexpr std::size_t kMostTenants = 10'000;
 
-// How many are taken at a time: a fifth of what comes back while they are held, a twentieth of all.
+// The permits to take at a time: a fifth of those that the limit restores in a second, at most a
+// twentieth of its burst.
 double Portion(const store::RateLimit& limit) {
   return std::floor(std::clamp(std::min(limit.burst / 20, limit.per_second / 5), 1.0, 50.0));
 }
@@ -40,7 +41,7 @@ void StoreRateLimiter::Take(const std::string& tenant, bool starts,
       return std::move(done)(*allowance);
     }
   }
-  // The queue takes the task or not, so both ends share it.
+  // The queue may refuse the task, so both paths share `done`.
   auto shared = std::make_shared<decltype(done)>(std::move(done));
   const bool taken =
       executor_.TrySchedule([this, tenant, starts, shared, caller = trace::Current()]() mutable {
@@ -55,7 +56,8 @@ void StoreRateLimiter::Take(const std::string& tenant, bool starts,
 
 absl::StatusOr<Allowance> StoreRateLimiter::Count(const std::string& tenant, bool starts) {
   if (!starts) {
-    // Of many that came at once, all found the hand empty: the first took for the next ones, too.
+    // Requests that arrived together all found no permits in hand; the first has since taken
+    // permits for the others too.
     if (const std::optional<Allowance> allowance = FromHand(tenant)) return *allowance;
   }
   const store::RateLimit& limit = starts ? options_.diagnoses : options_.requests;
@@ -65,7 +67,7 @@ absl::StatusOr<Allowance> StoreRateLimiter::Count(const std::string& tenant, boo
   absl::StatusOr<store::RateGrant> grant = rates_.Take(key, limit, portion, now);
   const bool whole = grant.ok() && grant->wait == absl::ZeroDuration();
   if (grant.ok() && !whole && portion > 1) {
-    // What another thread took meanwhile may be the last.
+    // Another thread may have taken the last permits meanwhile, and have some in hand.
     if (const std::optional<Allowance> allowance = FromHand(tenant)) return *allowance;
     grant = rates_.Take(key, limit, 1, now);
   } else if (whole && portion > 1) {
@@ -82,7 +84,7 @@ absl::StatusOr<Allowance> StoreRateLimiter::Count(const std::string& tenant, boo
                                                          : allowance;
 }
 
-// What is told is the scarcer of the two.
+// Returns the scarcer of the two allowances.
 Allowance StoreRateLimiter::CountOfDay(const std::string& tenant, const Allowance& of_second) {
   const double quota = options_.diagnoses_a_day;
   const store::RateLimit limit = {.per_second = quota / absl::ToDoubleSeconds(absl::Hours(24)),

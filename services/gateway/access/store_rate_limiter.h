@@ -16,18 +16,18 @@
 
 namespace galen::gateway {
 
-// Counts the requests of tenants in the store, so that several gateways share one count. Where the
-// limit is high, a gateway takes some at a time and hands them out for a second without asking:
-// what it has not used by then is gone, at most a fifth of what comes back in that time. While the
-// store is away requests are let through: the orchestrator has limits of its own, and a limit is no
-// reason to be away, too.
+// Counts the requests of tenants in the store, so that several gateways share one count. If the
+// limit is high, a gateway takes several permits at a time and hands them out for a second without
+// asking the store. Permits that it has not used by then are lost, at most a fifth of those that
+// the limit restores in that time. While the store is unreachable, requests are let through: the
+// orchestrator has limits of its own, and a rate limiter must not make the gateway unavailable.
 class StoreRateLimiter final : public RateLimiter {
  public:
   struct Options {
     store::RateLimit requests = {.per_second = 50, .burst = 200};
     store::RateLimit diagnoses = {.per_second = 2, .burst = 50};  // started
-    // Quota of diagnoses that a tenant starts in a day, 0 for none: this many at once at most, and
-    // they come back evenly over a day.
+    // Diagnoses that a tenant may start a day, 0 for no quota: this many at once at most, restored
+    // evenly over a day.
     double diagnoses_a_day = 0;
   };
   // All must outlive it. `executor` waits for the store.
@@ -38,7 +38,7 @@ class StoreRateLimiter final : public RateLimiter {
             absl::AnyInvocable<void(absl::StatusOr<Allowance>) &&> done) override;
 
  private:
-  // Requests of a tenant that were counted before they came.
+  // Permits of a tenant that are already counted in the store.
   struct InHand {
     double count = 0;
     double left = 0;  // in the store

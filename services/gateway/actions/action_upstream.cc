@@ -32,13 +32,13 @@ std::string DiagnosisOf(const std::string& resource) {
 }
 
 absl::Status MayDecide(const Principal& asker) {
-  // (A person's key; an approver's tenant was looked at before, like everyone's.)
+  // (These roles belong to persons. The tenant was checked before, as for everyone.)
   if (asker.role == UserRole::kApprover || asker.role == UserRole::kAdmin) return absl::OkStatus();
   return absl::PermissionDeniedError(
       absl::StrCat("this key is of role ", NameOf(asker.role), "; an approver's is needed"));
 }
 
-// Who may have a machine looked at in general may have it looked at for this, too.
+// A client that may have a machine examined in general may have it examined for this, too.
 absl::Status MayTry(const Principal& asker) {
   if (asker.role >= UserRole::kOperator) return absl::OkStatus();
   return absl::PermissionDeniedError(absl::StrCat("this key is of role ", NameOf(asker.role),
@@ -51,7 +51,8 @@ absl::Status MayAsk(const Upstream::Call& call) {
   return method == "DryRunAction" ? MayTry(call.asker) : MayDecide(call.asker);
 }
 
-// What of an action is to be tried: the rest is of who decided about it, and concerns no machine.
+// The part of an action that a dry run needs. The rest is about its approval and does not concern
+// the machine.
 galen::v1::Action ContentOf(const galen::v1::Action& action) {
   galen::v1::Action content;
   content.set_name(action.name());
@@ -64,14 +65,14 @@ galen::v1::Action ContentOf(const galen::v1::Action& action) {
   return content;
 }
 
-// What a machine said of an action, held against what would be approved.
+// Compares a machine's dry run with the action that would be approved.
 galen::v1::DryRun Compared(const galen::v1::Action& action, galen::v1::DryRun said) {
   said.set_name(action.name());
   const bool same = said.content_hash() == action.content_hash() &&
                     std::equal(said.plan().begin(), said.plan().end(), action.plan().begin(),
                                action.plan().end());
   if (!same && said.same_plan()) {
-    said.set_text("the machine told of another plan than the one that is proposed");
+    said.set_text("the plan of the machine differs from the proposed plan");
   }
   said.set_same_plan(same);
   said.set_would_run(said.would_run() && same);
@@ -150,7 +151,7 @@ void ActionUpstream::DryRun(const Call& call, const galen::v1::Diagnosis& diagno
                             clients::Done<galen::v1::DryRun> done) {
   absl::StatusOr<std::vector<galen::v1::Action>> listed = approvals_.List(diagnosis, clock_.Now());
   if (!listed.ok()) return std::move(done)(listed.status());
-  // (As it is proposed now; in another form it may be there once more, after that.)
+  // (As it is proposed now; it may be proposed again in another form.)
   const auto action =
       std::find_if(listed->begin(), listed->end(),
                    [&call](const galen::v1::Action& one) { return one.name() == call.resource; });

@@ -20,7 +20,8 @@ namespace galen::gateway::actions {
 class ActionUpstream final : public Upstream {
  public:
   // `audit` may be null. `executor` waits for the store. `execution` asks machines for dry runs;
-  // null: FAILED_PRECONDITION. All must outlive it, and `execution` what is queued in `executor`.
+  // null: FAILED_PRECONDITION. All must outlive it, and `execution` must outlive the tasks in
+  // `executor`.
   ActionUpstream(Upstream& mesh, galen::remediation::ApprovalStore& approvals, Executor& executor,
                  const Clock& clock, security::AuditLog* audit,
                  clients::ExecutionClient* execution = nullptr);

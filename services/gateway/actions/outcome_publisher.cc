@@ -12,9 +12,9 @@ namespace {
 
 using galen::v1::Action;
 
-constexpr std::size_t kMostBy = 150;  // bytes; the orchestrator takes 256 of all of it
+constexpr std::size_t kMostBy = 150;  // bytes; the orchestrator accepts 256 in all
 
-// Whether the mesh may take later what it does not take now.
+// Whether a later attempt may succeed.
 bool MayPass(const absl::Status& status) {
   return !absl::IsNotFound(status) && !absl::IsFailedPrecondition(status) &&
          !absl::IsInvalidArgument(status);
@@ -26,7 +26,7 @@ galen::v1::SubmitFeedbackRequest ConfirmationBy(const Action& action,
                                                 const galen::remediation::NodeActions& offered,
                                                 const galen::v1::Diagnosis& diagnosis) {
   if (!offered.LooksAfter(action.run()) || action.state() != Action::SUCCEEDED) return {};
-  // That of another cause says nothing of why the job failed.
+  // The repair of another cause does not show why the job failed.
   if (diagnosis.report().primary_cause().label() != action.label()) return {};
   galen::v1::SubmitFeedbackRequest request;
   request.set_name(diagnosis.name());
@@ -36,7 +36,7 @@ galen::v1::SubmitFeedbackRequest ConfirmationBy(const Action& action,
   request.set_confirmed_by(absl::StrCat("recovery after ", action.run(), ", approved by ",
                                         CleanText(action.decided_by(), kMostBy)));
   request.set_text(absl::StrCat(action.text(), " ", action.outcome()));
-  // Our own may not have been passed on as far as it goes: to say it again is as good.
+  // Our own confirmation may be incomplete: repeating it does no harm.
   const galen::v1::Confirmation& there = diagnosis.confirmation();
   if (diagnosis.has_confirmation() &&
       (there.by() != request.confirmed_by() || there.label() != request.confirmed_label())) {
@@ -70,9 +70,9 @@ void OutcomePublisher::Loop() {
     const absl::Status status = Round();
     if (cancellation_.cancelled() || !options_.tell) continue;
     if (!status.ok() && !std::exchange(failing, true)) {
-      options_.tell(absl::StrCat("what came of repairs waits to be passed on: ", status.message()));
+      options_.tell(absl::StrCat("outcomes of repairs wait to be published: ", status.message()));
     } else if (status.ok() && std::exchange(failing, false)) {
-      options_.tell("what came of repairs is passed on again");
+      options_.tell("outcomes of repairs are published again");
     }
   } while (!cancellation_.SleepFor(options_.every));
 }

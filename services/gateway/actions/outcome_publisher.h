@@ -18,16 +18,16 @@
 
 namespace galen::gateway::actions {
 
-// The confirmation that a repair is: the primary cause was dealt with, and a check found the
-// machine well afterwards. Only of an action that names such checks, and only where nobody else has
-// said what the cause was. Empty when it is none. Pure.
+// The confirmation that a repair gives: the primary cause was repaired, and a check found the
+// machine healthy afterwards. Only for an action that names such checks, and only if nobody else
+// has stated the cause. Empty if the repair confirms nothing. Pure.
 galen::v1::SubmitFeedbackRequest ConfirmationBy(const galen::v1::Action& action,
                                                 const galen::remediation::NodeActions& offered,
                                                 const galen::v1::Diagnosis& diagnosis);
 
-// Passes on what came of repairs: to the outcomes that the next approver is shown, and, where the
-// machine recovered, to the diagnosis as a confirmation of its cause, which after review is a past
-// incident. Any number of replicas may do so at once: nothing counts twice. Ends with its
+// Publishes the outcomes of repairs: to the records that the next approver is shown and, if the
+// machine recovered, to the diagnosis as a confirmation of its cause, which after review becomes a
+// past incident. Any number of replicas may do so at once: nothing counts twice. Ends with its
 // destruction.
 class OutcomePublisher {
  public:
@@ -35,10 +35,10 @@ class OutcomePublisher {
   using Submit = std::function<absl::Status(const galen::v1::SubmitFeedbackRequest&)>;
   struct Options {
     absl::Duration every = absl::Seconds(2);  // zero: only when Round() is called
-    // A sentence when something goes wrong, and when it is well again.
+    // Gets a sentence about a failure, and about its end.
     std::function<void(const std::string&)> tell;
   };
-  // `approvals` and `outcomes` must outlive it. Without a node action offered it does nothing.
+  // `approvals` and `outcomes` must outlive it. Does nothing if no node action is offered.
   OutcomePublisher(galen::remediation::ApprovalStore& approvals,
                    galen::remediation::RepairOutcomeStore& outcomes,
                    galen::remediation::NodeActions offered, Read read, Submit submit,
@@ -47,7 +47,7 @@ class OutcomePublisher {
   OutcomePublisher(const OutcomePublisher&) = delete;
   OutcomePublisher& operator=(const OutcomePublisher&) = delete;
 
-  // What is not acknowledged yet, once. Its thread does it again and again.
+  // Publishes once the outcomes that are not acknowledged yet. The thread calls it repeatedly.
   absl::Status Round();
 
  private:

@@ -12,8 +12,8 @@
 #include "absl/time/time.h"
 #include "services/gateway/http/message.h"
 
-// Who asks, and how much they may. What the API needs to know of it; services/gateway/access has
-// it from API keys.
+// The client of a request and its permissions, as far as the API needs them;
+// services/gateway/access derives them from API keys.
 namespace galen::gateway {
 
 // In ascending order: each may do what those before it may.
@@ -21,17 +21,17 @@ enum class UserRole : std::uint8_t { kCustomer, kOperator, kApprover, kAdmin };
 absl::string_view NameOf(UserRole role);
 std::optional<UserRole> ParseUserRole(absl::string_view name);
 
-// Whether it may be the name of a tenant: 1 to 63 of a-z, 0-9 and "-".
+// Whether the text is a valid tenant name: 1 to 63 of a-z, 0-9 and "-".
 bool IsTenant(absl::string_view text);
 
-// What a credential was given for.
+// Scopes of a credential.
 inline constexpr absl::string_view kScopeRead = "diagnoses.read";
 inline constexpr absl::string_view kScopeWrite = "diagnoses.write";
 
-// Who asks.
+// The authenticated client.
 struct Principal {
   std::string id;      // of the credential, for logs: no secret
-  std::string tenant;  // "*": any, of those that are no customers
+  std::string tenant;  // "*": any; not for customers
   UserRole role = UserRole::kCustomer;
   std::vector<std::string> scopes;
 
@@ -39,15 +39,15 @@ struct Principal {
   bool MaySee(absl::string_view tenant_of_resource) const;
 };
 
-// Tells who sent a request. Thread-safe, and blocks for nothing.
+// Authenticates the sender of a request. Thread-safe; never blocks.
 class Access {
  public:
   virtual ~Access() = default;
-  // UNAUTHENTICATED. The message never repeats what was sent.
+  // UNAUTHENTICATED. The message never repeats the request.
   virtual absl::StatusOr<Principal> Authenticate(const http::Request& request) = 0;
 };
 
-// What is left to a tenant.
+// The remaining allowance of a tenant.
 struct Allowance {
   absl::Duration wait;  // above zero: this request is one too many, until then
   std::int64_t limit = 0;
@@ -56,7 +56,7 @@ struct Allowance {
   bool is_quota = false;   // of diagnoses a day, the scarcer one just now
 };
 
-// How much a tenant may ask for. Thread-safe.
+// Limits the requests of a tenant. Thread-safe.
 class RateLimiter {
  public:
   virtual ~RateLimiter() = default;

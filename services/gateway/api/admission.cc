@@ -18,7 +18,7 @@ std::int64_t WholeSeconds(absl::Duration duration) {
   return static_cast<std::int64_t>(std::ceil(std::max(0.0, absl::ToDoubleSeconds(duration))));
 }
 
-// As draft-ietf-httpapi-ratelimit-headers-10 has them, and as most clients know them.
+// The names of draft-ietf-httpapi-ratelimit-headers-10, and those that most clients know.
 void AddRateHeaders(const Allowance& allowance, http::Headers& headers) {
   const std::int64_t reset = WholeSeconds(allowance.full_in);
   const absl::string_view policy = allowance.is_quota ? "\"day\"" : "\"tenant\"";
@@ -53,7 +53,7 @@ void Admit(Access& access, RateLimiter& rates, const http::Request& request,
   }
   const std::string tenant(security::TenantOf(wanted.resource));
   if (!principal->MaySee(tenant)) {
-    // The same whether it exists or not: nothing is told of other tenants.
+    // The same answer whether it exists or not: nothing is disclosed about other tenants.
     return std::move(done)(absl::NotFoundError(
         absl::StrCat(CleanText(wanted.resource, 200), ": there is nothing of that name")));
   }

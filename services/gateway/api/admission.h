@@ -11,17 +11,18 @@
 
 namespace galen::gateway {
 
-// What a request is about, and what it takes to make it.
+// The resource of a request, and the permission that the request needs.
 struct Admission {
   std::string resource;  // "tenants/t/..."
   absl::string_view scope = kScopeRead;
   bool starts = false;  // a diagnosis, which has a limit of its own
 };
 
-// Whether a request may be made: by a key that is known, has the scope, may see the tenant, and is
-// within the tenant's limits. `done` gets who asks, once, on any thread: UNAUTHENTICATED,
-// PERMISSION_DENIED the scope, NOT_FOUND the tenant (whether it exists or not), RESOURCE_EXHAUSTED
-// the limits. What is left of them is put into `headers`, which must live until then.
+// Decides whether a request may be made: its key is known, has the scope, may see the tenant, and
+// is within the tenant's limits. `done` gets the client, once, on any thread, or an error.
+// UNAUTHENTICATED: the key; PERMISSION_DENIED: the scope; NOT_FOUND: the tenant, whether it exists
+// or not; RESOURCE_EXHAUSTED: the limits. The remaining allowance is put into `headers`, which must
+// live until then.
 void Admit(Access& access, RateLimiter& rates, const http::Request& request,
            const Admission& wanted, http::Headers& headers,
            absl::AnyInvocable<void(absl::StatusOr<Principal>) &&> done);

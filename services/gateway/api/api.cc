@@ -38,8 +38,8 @@ trace::Work WorkOf(const http::Request& request) {
   return {parent ? trace::ChildOf(*parent) : trace::NewTrace(), ""};
 }
 
-// Where a client that lost its stream goes on: what it says last it saw. A text that is no number
-// of ours lies beyond every log, and so begins anew.
+// Sets the position at which a client that lost its stream resumes: the last event that it saw. A
+// text that is not one of our numbers is beyond every log, so the stream starts over.
 void ResumeFrom(absl::string_view last_event_id, google::protobuf::Message& request) {
   const auto* field = request.GetDescriptor()->FindFieldByName("after_sequence");
   if (last_event_id.empty() || field == nullptr) return;
@@ -55,7 +55,7 @@ bool HasRequestId(const google::protobuf::Message& request) {
   return field != nullptr && !request.GetReflection()->GetString(request, field).empty();
 }
 
-// The call to cancel when the client hangs up, which may be before it is known.
+// The call to cancel when the client hangs up, which may happen before the call is known.
 class HangUp {
  public:
   void Set(clients::Cancel cancel) {
@@ -85,7 +85,7 @@ class HangUp {
 
 }  // namespace
 
-// A request on its way. Answered once; if never, the exchange says so.
+// A request in flight. Answered once; if never, the exchange answers with an error.
 class Api::Inquiry {
  public:
   Inquiry(http::Request asked, std::shared_ptr<http::Exchange> exchange)
@@ -115,7 +115,7 @@ class Api::Inquiry {
   void Answer(http::Response response) { Answer(std::move(response), absl::OkStatus()); }
   void Fail(const absl::Status& status) { Answer(ErrorResponse(status), status); }
 
-  // For who answers in another way, and then calls End().
+  // For a caller that answers in another way and then calls End().
   std::shared_ptr<http::Exchange> Take() { return exchange_; }
   void End(const absl::Status& status) {
     metrics::Calls::Method* const counted = counted_.exchange(nullptr);
@@ -136,7 +136,7 @@ class Api::Inquiry {
   std::atomic<metrics::Calls::Method*> counted_ = nullptr;
 };
 
-// How many streams each key has open. Thread-safe.
+// The number of open streams of each key. Thread-safe.
 class Api::StreamsOfKeys {
  public:
   explicit StreamsOfKeys(int most) : most_(most) {}
@@ -322,7 +322,7 @@ void Api::Ask(const std::shared_ptr<Inquiry>& inquiry) {
                              [inquiry, filter = std::move(made->filter),
                               view = std::move(view)](absl::StatusOr<Upstream::Answer> answer) {
                                if (!answer.ok()) return inquiry->Fail(answer.status());
-                               // The whole answer tells what its texts must not say.
+                               // The texts to redact depend on the whole answer.
                                if (view) view(**answer);
                                filter.Apply(**answer);
                                absl::StatusOr<std::string> json = ToJson(**answer);

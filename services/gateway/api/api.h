@@ -21,38 +21,39 @@
 
 namespace galen::gateway {
 
-// The public API over HTTP: finds the method of a request, who sends it and whether they may, puts
-// it to the mesh and writes the answer as JSON. Knows the methods by their descriptors alone.
+// The public API over HTTP: finds the method of a request, authenticates and admits its sender,
+// calls the mesh and writes the answer as JSON. It knows the methods by their descriptors alone.
 // Thread-safe.
 class Api final : public http::Handler {
  public:
   struct Options {
-    // What a call may take when the client does not say (X-Server-Timeout: seconds), and at most.
+    // Time limit of a call whose client names none (X-Server-Timeout: seconds), and the longest
+    // that a client may name.
     absl::Duration timeout = absl::Seconds(30);
     absl::Duration most_timeout = absl::Seconds(120);
     WatchStreams::Options watch;
     // Streams that one key has open at a time.
     int streams_per_key = 256;
-    // What is put into a request of a tenant before it goes out: uploads in place of their names.
-    // May block for the disk. Without it requests go out as they are.
+    // Completes a request of a tenant before it goes out: replaces names of uploads by the uploads.
+    // May block for the disk. Null: requests go out as they are.
     std::function<absl::Status(const std::string& tenant, google::protobuf::Message& request)>
         fill_in;
-    // Which causes people may confirm; null: any.
+    // The causes that people may confirm; null: any.
     IsCause is_cause = nullptr;
-    // The reverse of `fill_in`, in what customers of the tenant are answered. Must not block.
+    // The reverse of `fill_in`, for answers to customers of the tenant. Must not block.
     std::function<void(const std::string& tenant, google::protobuf::Message& answer)> name_again;
   };
-  // `redactor`: what customers are not shown. `openapi`: the description of all routes, as JSON.
-  // All references must outlive it.
+  // `redactor` removes what customers must not see. `openapi`: the description of all routes, as
+  // JSON. All references must outlive it.
   Api(std::vector<Route> routes, Upstream& upstream, Access& access, RateLimiter& rates,
       const CustomerRedactor& redactor, std::string openapi, const Options& options);
 
   void Handle(http::Request request, std::shared_ptr<http::Exchange> exchange) override;
-  // Who has no key has no body read.
+  // Refuses a request without a key before its body is read.
   http::HeadVerdict LookAtHead(const http::Request& head) override;
   http::Response Refuse(int status, const std::string& why) override;
 
-  // Ends the streams; their clients go on elsewhere.
+  // Ends the streams; their clients connect elsewhere.
   void EndStreams() { streams_.EndAll(); }
   std::size_t streams() const { return streams_.open(); }
   // Requests by method and status code.

@@ -9,7 +9,7 @@
 namespace galen::gateway {
 namespace {
 
-// With what stands before it, it is as long as the orchestrator takes.
+// With its prefix it is as long as the orchestrator accepts.
 constexpr std::size_t kMostName = 160;
 
 }  // namespace
@@ -26,7 +26,7 @@ absl::Status SignConfirmation(const Principal& asker, const IsCause& is_cause,
   }
   const std::string said =
       CleanText(absl::StripAsciiWhitespace(feedback->confirmed_by()), kMostName);
-  // Who says nothing is told so by the orchestrator.
+  // The orchestrator refuses an empty name.
   if (said.empty()) return absl::OkStatus();
   feedback->set_confirmed_by(
       absl::StrCat("key/", CleanText(asker.id, 64), " (", NameOf(asker.role), "): ", said));

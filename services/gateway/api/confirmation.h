@@ -14,9 +14,9 @@ namespace galen::gateway {
 // Whether a label is a cause of the taxonomy.
 using IsCause = std::function<bool(absl::string_view label)>;
 
-// Of a request that says which cause was established, where it is one: it carries whose credential
-// said so before what they call themselves ("key/4f1c (customer): ana"), since anybody may call
-// themselves anything. INVALID_ARGUMENT the cause is none; null `is_cause`: that cannot be told.
+// Signs a request that confirms a cause: puts the credential that confirms before the name that the
+// client claims ("key/4f1c (customer): ana"), since anybody may claim any name. Other requests stay
+// unchanged. INVALID_ARGUMENT: it is not a known cause; null `is_cause`: this is not checked.
 absl::Status SignConfirmation(const Principal& asker, const IsCause& is_cause,
                               google::protobuf::Message& request);
 

@@ -7,10 +7,10 @@
 
 namespace galen::gateway {
 
-// A customer sends what it reports; it does not name files of the machines that Galen runs on.
-// INVALID_ARGUMENT with the field when a request does: the bundle of an incident or of an answer,
-// or a log without its content. With `uploads` both may be the name of one ("tenants/..."), which
-// is no file of the server. OK for requests that have no such fields. Pure.
+// A customer sends its own data and must not name files of the machines that Galen runs on.
+// INVALID_ARGUMENT with the field if a request does: the bundle of an incident or of an answer, or
+// a log without its content. With `uploads` both may be the name of an upload ("tenants/..."),
+// which is not a file of the server. OK for requests without such fields. Pure.
 absl::Status CheckForCustomer(const google::protobuf::Message& request, bool uploads = false);
 
 }  // namespace galen::gateway

@@ -14,20 +14,20 @@ namespace galen::gateway {
 // A status whose ErrorInfo has this reason ("UNKNOWN_FIELD") instead of the name of its code.
 absl::Status WithReason(absl::Status status, absl::string_view reason);
 
-// INVALID_ARGUMENT: what is wrong with one field of a request, "diagnosis.incident.description".
+// INVALID_ARGUMENT: the problem with one field of a request, "diagnosis.incident.description".
 absl::Status FieldError(absl::string_view field, absl::string_view description,
                         absl::string_view reason = "INVALID_FIELD");
 
-// As google/rpc/code.proto maps codes to HTTP.
+// The HTTP status of a code, as in google/rpc/code.proto.
 int HttpStatusOf(absl::StatusCode code);
 
 // {"code":404,"message":...,"status":"NOT_FOUND","details":[...]} with one ErrorInfo; also a
-// BadRequest where the status names a field, be it at the start of its message as our services
-// write it, and a RetryInfo where it says when to try again.
-// `http_status` is that of the code unless it is given.
+// BadRequest if the status names a field, at the start of its message for instance, as our services
+// do, and a RetryInfo if it says when to try again. `http_status` is that of the code unless it is
+// given.
 std::string ErrorJson(const absl::Status& status, int http_status = 0);
 
-// The whole answer: {"error": ErrorJson()}, and Retry-After where the status says when.
+// The complete answer: {"error": ErrorJson()}, and Retry-After if the status says when.
 http::Response ErrorResponse(const absl::Status& status, int http_status = 0);
 
 }  // namespace galen::gateway

@@ -36,7 +36,7 @@ absl::StatusOr<FieldFilter> FieldFilter::Parse(absl::string_view paths, const De
   }
   for (absl::string_view path : absl::StrSplit(paths, ',', absl::SkipWhitespace())) {
     path = absl::StripAsciiWhitespace(path);
-    // Found as a whole before it is put in, since a path that is part of one that is wanted whole
+    // The whole path is resolved before it is added: a path below one that is already wanted whole
     // adds nothing.
     std::vector<int> numbers;
     const Descriptor* in = &type;

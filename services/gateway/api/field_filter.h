@@ -12,17 +12,17 @@
 
 namespace galen::gateway {
 
-// Which fields of an answer are wanted: paths by comma, "name,report.primaryCause.label"; in names
-// of either case, and through lists, "diagnoses.name,nextPageToken". No path: all fields.
+// The wanted fields of an answer: paths separated by commas, "name,report.primaryCause.label", in
+// proto or JSON names. Paths go through lists: "diagnoses.name,nextPageToken". No path: all fields.
 class FieldFilter {
  public:
   FieldFilter() = default;
-  // INVALID_ARGUMENT with the path that `type` does not have; also for more than 4 KiB.
+  // INVALID_ARGUMENT with the path that `type` does not have; also if it is longer than 4 KiB.
   static absl::StatusOr<FieldFilter> Parse(absl::string_view paths,
                                            const google::protobuf::Descriptor& type);
 
   bool all() const { return wanted_.empty(); }
-  // Takes out what is not wanted.
+  // Removes the fields that are not wanted.
   void Apply(google::protobuf::Message& message) const;
 
  private:
@@ -30,7 +30,7 @@ class FieldFilter {
   std::map<int, FieldFilter> wanted_;
 };
 
-// A field by its name in the proto or in JSON; null when there is none.
+// A field by its name in the proto or in JSON; null if there is none.
 const google::protobuf::FieldDescriptor* FindField(const google::protobuf::Descriptor& type,
                                                    absl::string_view name);
 

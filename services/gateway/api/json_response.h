@@ -8,7 +8,7 @@
 
 namespace galen::gateway {
 
-// A whole answer of JSON that nobody keeps.
+// A complete answer of JSON that must not be cached.
 inline http::Response JsonResponse(std::string json) {
   http::Response response;
   response.headers.Add("Content-Type", "application/json");

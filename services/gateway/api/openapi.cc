@@ -31,7 +31,7 @@ std::string Singular(absl::string_view collection) {
   return std::string(absl::StripSuffix(collection, "s"));
 }
 
-// The path as OpenAPI writes it, a parameter a segment: "/v1/{name=tenants/*}:x" is
+// The path in the form of OpenAPI, with one parameter for each segment: "/v1/{name=tenants/*}:x" is
 // "/v1/tenants/{tenant}:x".
 std::string PathOf(const PathTemplate& path, Json& parameters) {
   std::string text = path.text();
@@ -84,7 +84,7 @@ void AddQuery(const Route& route, const Descriptor& request, const std::set<std:
       {{"name", "fields"},
        {"in", "query"},
        {"required", false},
-       {"description", "The fields of the answer that are wanted, paths by comma; all if absent."},
+       {"description", "Fields of the answer to return, paths separated by commas; all if absent."},
        {"schema", {{"type", "string"}}}});
 }
 
@@ -95,7 +95,7 @@ Json ResponsesOf(const Route& route, const MethodDescriptor& method,
     responses["200"] = {{"description",
                          "Server-sent events: `id` is the sequence of the event, `data` its JSON; "
                          "`event: end` when "
-                         "there will be no more, `event: reset` before all is told anew."},
+                         "there will be no more, `event: reset` before all events are sent again."},
                         {"content",
                          {{"text/event-stream",
                            {{"schema", {{"type", "string"}}},
@@ -122,8 +122,8 @@ Json OperationOf(const Route& route, const MethodDescriptor& method, Json parame
         Header("Idempotency-Key", "The same as requestId: a repeat with it does nothing twice."));
   }
   if (route.streams) {
-    parameters.push_back(Header(
-        "Last-Event-ID", "Id of the last event that was seen: the stream goes on behind it."));
+    parameters.push_back(
+        Header("Last-Event-ID", "Id of the last event seen: the stream resumes after it."));
   }
   Json operation = {{"operationId", absl::StrCat(method.service()->name(), "_", method.name())},
                     {"tags", {method.service()->name()}},
@@ -204,15 +204,15 @@ absl::StatusOr<std::string> OpenApiOf(const std::vector<Route>& routes,
        {{"title", "Galen"},
         {"version", "v1"},
         {"description",
-         "Diagnoses incidents of AI training and inference. Made of the protos; docs/api.md says "
-         "how it is used."}}},
+         "Diagnoses incidents of AI training and inference. Generated from the protos; "
+         "docs/api.md explains its use."}}},
       {"security", Json::array({{{"apiKey", Json::array()}}})},
       {"paths", std::move(paths)},
       {"components",
        {{"schemas", std::move(schemas)},
         {"responses",
          {{"Error",
-           {{"description", "What went wrong, as google.rpc.Status."},
+           {{"description", "The error, as google.rpc.Status."},
             {"content",
              {{"application/json", {{"schema", {{"$ref", "#/components/schemas/Error"}}}}}}}}}}},
         {"securitySchemes",

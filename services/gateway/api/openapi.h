@@ -13,9 +13,9 @@ namespace galen::gateway {
 // The public protos with their comments: a serialized google.protobuf.FileDescriptorSet.
 absl::string_view PublicApiDescriptors();
 
-// The description of `routes` as OpenAPI 3.1, JSON, made of the descriptors and the comments in
-// `descriptors`, and of what the gateway answers beside them (openapi_beside.h), with uploads or
-// without. INVALID_ARGUMENT when the descriptors do not have what the routes name.
+// The description of `routes` as OpenAPI 3.1, JSON, from the descriptors, the comments in
+// `descriptors`, and the gateway's other endpoints (openapi_extras.h), with uploads or without.
+// INVALID_ARGUMENT: the descriptors lack something that the routes name.
 absl::StatusOr<std::string> OpenApiOf(const std::vector<Route>& routes,
                                       absl::string_view descriptors, bool uploads);
 

@@ -10,7 +10,7 @@ using Json = nlohmann::ordered_json;
 constexpr char kInfoApi[] = R"json({
   "/v1/whoami": {"get": {
     "operationId": "InfoApi_WhoAmI", "tags": ["InfoApi"], "parameters": [],
-    "description": "Whose the key is, and what it may do.",
+    "description": "The owner of the key and its permissions.",
     "responses": {"200": {"description": "OK", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/WhoAmI"}}}},
                   "default": {"$ref": "#/components/responses/Error"}}}},
   "/v1/knowledge": {"get": {
@@ -37,7 +37,7 @@ constexpr char kUploads[] = R"json({
       "operationId": "Uploads_Create", "tags": ["Uploads"],
       "description": "Takes a log, or unpacks a bundle. The body is the file itself. An incident names the upload then, in `bundle` or in `path` of a log.",
       "parameters": [{"name": "tenant", "in": "path", "required": true, "schema": {"type": "string"}},
-                     {"name": "kind", "in": "query", "required": false, "description": "What it is; log if absent.", "schema": {"type": "string", "enum": ["log", "bundle"]}},
+                     {"name": "kind", "in": "query", "required": false, "description": "Kind of the upload; log if absent.", "schema": {"type": "string", "enum": ["log", "bundle"]}},
                      {"name": "fileName", "in": "query", "required": false, "description": "What people are shown.", "schema": {"type": "string"}}],
       "requestBody": {"required": true, "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}},
       "responses": {"200": {"description": "OK", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Upload"}}}},
@@ -74,8 +74,8 @@ constexpr char kSchemas[] = R"json({
     "sizeBytes": {"type": "string", "format": "int64"},
     "createTime": {"type": "string", "format": "date-time"},
     "expireTime": {"type": "string", "format": "date-time"},
-    "description": {"type": "string", "description": "Of a bundle: what it says of its incident."},
-    "nodes": {"type": "array", "description": "Of a bundle: its nodes.", "items": {"type": "string"}}}},
+    "description": {"type": "string", "description": "For a bundle: the description of its incident."},
+    "nodes": {"type": "array", "description": "For a bundle: its nodes.", "items": {"type": "string"}}}},
   "ListUploadsResponse": {"type": "object", "properties": {"uploads": {"type": "array", "items": {"$ref": "#/components/schemas/Upload"}}}}
 })json";
 

@@ -5,8 +5,8 @@
 
 namespace galen::gateway {
 
-// What the gateway answers beside the methods of the protos, in the form of OpenAPI's `paths` and
-// `components.schemas`. `uploads`: whether it takes any. Pure.
+// The gateway's endpoints beside the methods of the protos, as OpenAPI `paths` and
+// `components.schemas`. `uploads`: whether it accepts uploads. Pure.
 struct OpenApiExtras {
   nlohmann::ordered_json paths;
   nlohmann::ordered_json schemas;

@@ -12,7 +12,7 @@ using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 using Json = nlohmann::ordered_json;
 
-// Messages that ProtoJSON writes in a way of their own; null for all others.
+// Messages with a special form in ProtoJSON; null for all others.
 Json WellKnown(const Descriptor& message) {
   const std::string& name = message.full_name();
   if (name == "google.protobuf.Timestamp") return {{"type", "string"}, {"format", "date-time"}};

@@ -11,14 +11,14 @@
 
 namespace galen::gateway {
 
-// JSON Schemas (2020-12) of messages as ProtoJSON writes them, each once, under its name.
+// JSON Schemas (2020-12) of messages in ProtoJSON, each once, under its name.
 class SchemaRegistry {
  public:
-  // {"$ref": ...}; the message is put into schemas() with all that it refers to.
+  // {"$ref": ...}; the message is added to schemas() with everything that it refers to.
   nlohmann::ordered_json Ref(const google::protobuf::Descriptor& message);
-  // Of one field; without its comment.
+  // The schema of one field, without its comment.
   nlohmann::ordered_json Of(const google::protobuf::FieldDescriptor& field);
-  // An object of the fields of a message that `leave_out` does not name.
+  // An object with the fields of a message, except those in `leave_out`.
   nlohmann::ordered_json Object(const google::protobuf::Descriptor& message,
                                 const std::set<std::string>& leave_out = {});
   const nlohmann::ordered_json& schemas() const { return schemas_; }
@@ -28,7 +28,7 @@ class SchemaRegistry {
   nlohmann::ordered_json schemas_ = nlohmann::ordered_json::object();
 };
 
-// The comment before a descriptor, or behind it, as running text; "" when there is none.
+// The comment before a descriptor, or after it, as running text; "" if there is none.
 template <typename Descriptor>
 std::string CommentOf(const Descriptor& descriptor);
 

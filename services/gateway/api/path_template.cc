@@ -49,7 +49,7 @@ absl::StatusOr<PathTemplate> PathTemplate::Parse(absl::string_view text) {
   PathTemplate made;
   made.text_ = std::string(text);
   const auto bad = [text] {
-    return absl::InvalidArgumentError(absl::StrCat("\"", text, "\" is no path of an HTTP rule"));
+    return absl::InvalidArgumentError(absl::StrCat("\"", text, "\" is not a path of an HTTP rule"));
   };
   if (!absl::ConsumePrefix(&text, "/")) return bad();
   int field = -1;
@@ -87,7 +87,7 @@ absl::StatusOr<PathTemplate> PathTemplate::Parse(absl::string_view text) {
 std::optional<std::map<std::string, std::string>> PathTemplate::Match(
     absl::string_view path) const {
   if (!absl::ConsumePrefix(&path, "/")) return std::nullopt;
-  // A verb stands behind the last colon of the last segment; names have no colon.
+  // A verb follows the last colon of the last segment; names have no colon.
   const std::size_t colon = path.rfind(':');
   const std::size_t slash = path.rfind('/');
   absl::string_view verb;

@@ -12,15 +12,15 @@
 namespace galen::gateway {
 
 // The path of a google.api.http rule: "/v1/{name=tenants/*/diagnoses/*}:cancel". A `*` is one
-// segment; a field in braces has the whole text of its segments as its value. (`**` and nested
+// segment; the value of a field in braces is the whole text of its segments. (`**` and nested
 // fields are not in use, and refused.)
 class PathTemplate {
  public:
   // INVALID_ARGUMENT.
   static absl::StatusOr<PathTemplate> Parse(absl::string_view text);
 
-  // The fields of a path, by name; nothing when it does not match. Segments are percent-decoded
-  // one by one; one that then is empty or has a "/" or a control character matches nothing.
+  // The fields of a path, by name; nothing if it does not match. Segments are percent-decoded one
+  // by one; a decoded segment that is empty or has a "/" or a control character matches nothing.
   std::optional<std::map<std::string, std::string>> Match(absl::string_view path) const;
 
   // The fields, in order, with the pattern of each: {"name", "tenants/*/diagnoses/*"}.
@@ -42,8 +42,8 @@ class PathTemplate {
   std::vector<Field> fields_;
 };
 
-// "a%20b" -> "a b"; nothing when a % is not followed by two hexadecimal digits. In a query also
-// "+" -> " ".
+// "a%20b" -> "a b"; nothing if a % is not followed by two hexadecimal digits. In a query also "+"
+// -> " ".
 std::optional<std::string> PercentDecode(absl::string_view text, bool plus_is_space);
 
 }  // namespace galen::gateway

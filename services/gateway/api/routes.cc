@@ -33,8 +33,9 @@ absl::StatusOr<Route> RouteOf(const google::protobuf::MethodDescriptor& method) 
     const auto* known = method.input_type()->FindFieldByName(field.name);
     if (known == nullptr || known->is_repeated() ||
         known->type() != google::protobuf::FieldDescriptor::TYPE_STRING) {
-      return absl::InvalidArgumentError(absl::StrCat(method.full_name(), ": \"", field.name,
-                                                     "\" in its path is no text of its request"));
+      return absl::InvalidArgumentError(
+          absl::StrCat(method.full_name(), ": \"", field.name,
+                       "\" in its path is not a text field of its request"));
     }
     if (absl::StartsWith(field.pattern, "tenants/*")) route.tenant_field = field.name;
   }

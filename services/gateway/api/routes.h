@@ -13,7 +13,7 @@
 
 namespace galen::gateway {
 
-// A method of a service, as it is reached over HTTP.
+// A method of a service and its HTTP rule.
 struct Route {
   const google::protobuf::MethodDescriptor* method = nullptr;
   std::string verb;  // "GET", "POST"
@@ -24,15 +24,15 @@ struct Route {
 
   // "/galen.v1.DiagnosisService/GetDiagnosis"
   std::string full_method;
-  // "DiagnosisService.GetDiagnosis": what metrics and descriptions call it.
+  // "DiagnosisService.GetDiagnosis": the name in metrics and descriptions.
   std::string name;
   // Whether it changes anything.
   bool writes() const { return verb != "GET"; }
 };
 
 // All methods of a service that have an HTTP rule, in the order of the proto. They are read from
-// the proto itself, so that there is no second list to forget one in. INVALID_ARGUMENT when one has
-// none, when its rule cannot be read, or when no field of its path begins with a tenant.
+// the proto itself, so that no second list can miss one. INVALID_ARGUMENT: there is none, a rule
+// cannot be read, or no field of a path begins with a tenant.
 absl::StatusOr<std::vector<Route>> RoutesOf(const google::protobuf::ServiceDescriptor& service);
 
 struct Match {
@@ -43,8 +43,8 @@ struct Match {
 class RouteTable {
  public:
   explicit RouteTable(std::vector<Route> routes) : routes_(std::move(routes)) {}
-  // What answers a request for `path` (without its query). NOT_FOUND there is no such path;
-  // UNIMPLEMENTED it knows other methods, which `allowed` is set to.
+  // The method for a request to `path` (without its query). NOT_FOUND: there is no such path;
+  // UNIMPLEMENTED: it has other HTTP methods only, which `allowed` is set to.
   absl::StatusOr<Match> Find(absl::string_view verb, absl::string_view path,
                              std::string& allowed) const;
   const std::vector<Route>& routes() const { return routes_; }

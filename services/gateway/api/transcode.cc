@@ -27,8 +27,8 @@ using google::protobuf::Message;
 constexpr int kMaxParameters = 100;
 constexpr std::size_t kMaxShown = 200;
 
-// Where the JSON reader says that it stumbled, as a path from the request: "(a.b) c: Cannot find
-// field." is field a.b.c, "(a.b): invalid value ..." is field a.b.
+// Turns an error of the JSON reader into one with the field's path from the request: "(a.b) c:
+// Cannot find field." is field a.b.c, "(a.b): invalid value ..." is field a.b.
 absl::Status JsonError(absl::string_view message, const std::string& body) {
   constexpr absl::string_view kUnknown = ": Cannot find field.";
   absl::string_view rest = message;
@@ -81,18 +81,18 @@ absl::Status ParseBody(const Route& route, const http::Request& request, Message
   options.ignore_unknown_fields = false;
   const auto parsed = google::protobuf::util::JsonStringToMessage(request.body, target, options);
   if (parsed.ok()) {
-    // That reader takes more than JSON, and the last of two values for one name, where another
-    // takes the first.
+    // The reader of protobuf accepts more than JSON, and takes the last of two values for one name,
+    // where other readers take the first.
     if (!ParseStrictJson(request.body).is_discarded()) return absl::OkStatus();
     return FieldError(route.body == "*" ? "" : route.body,
-                      "the body is no JSON (RFC 8259), or has a name twice in one object",
+                      "the body is not JSON (RFC 8259), or has a name twice in one object",
                       "INVALID_JSON");
   }
   const auto message_text = parsed.message();
   return JsonError({message_text.data(), message_text.size()}, route.body);
 }
 
-// Sets one field that is no message from its text.
+// Sets one field that is not a message from its text.
 absl::Status SetField(Message& message, const FieldDescriptor& field, absl::string_view shown,
                       const std::string& text) {
   const google::protobuf::Reflection& reflection = *message.GetReflection();
@@ -123,7 +123,7 @@ absl::Status SetField(Message& message, const FieldDescriptor& field, absl::stri
       reflection.SetBool(&message, &field, text == "true");
       return absl::OkStatus();
     default:
-      return FieldError(shown, "cannot stand in the query", "UNKNOWN_FIELD");
+      return FieldError(shown, "cannot be set in the query", "UNKNOWN_FIELD");
   }
 }
 
@@ -132,26 +132,26 @@ absl::Status ApplyQuery(const Match& match, const Query& query, Message& message
   std::set<std::string> seen;
   for (const auto& [name, value] : query) {
     const std::string shown = CleanText(name, kMaxShown);
-    if (!seen.insert(name).second) return FieldError(shown, "stands in the query twice");
+    if (!seen.insert(name).second) return FieldError(shown, "appears in the query twice");
     if (name == "fields" || name == "$fields") {
       fields = value;
       continue;
     }
     const FieldDescriptor* field = FindField(*message.GetDescriptor(), name);
-    // What the body is, is not in the query; with "*" that is everything.
+    // Fields of the body are not allowed in the query; with "*" these are all fields.
     const bool elsewhere = field == nullptr || match.route->body == "*" ||
                            match.route->body == field->name() ||
                            match.fields.count(field->name()) > 0 || field->is_repeated();
     if (elsewhere) return FieldError(shown, "there is no such parameter", "UNKNOWN_FIELD");
     if (!seen.insert(field->name()).second && name != field->name()) {
-      return FieldError(shown, "stands in the query twice");
+      return FieldError(shown, "appears in the query twice");
     }
     GALEN_RETURN_IF_ERROR(SetField(message, *field, shown, value));
   }
   return absl::OkStatus();
 }
 
-// The fields of the path; a body that says otherwise is refused.
+// The fields of the path; a body that contradicts them is refused.
 absl::Status ApplyPath(const Match& match, Message& message) {
   const google::protobuf::Reflection& reflection = *message.GetReflection();
   for (const auto& [name, value] : match.fields) {
@@ -169,7 +169,7 @@ absl::Status ApplyIdempotencyKey(const http::Request& request, Message& message)
   const FieldDescriptor* field = message.GetDescriptor()->FindFieldByName("request_id");
   absl::string_view key = request.headers.Get("Idempotency-Key");
   if (field == nullptr || key.empty()) return absl::OkStatus();
-  // The draft of the IETF has it in quotes (a structured string), most clients send it bare.
+  // The draft of the IETF has it in quotes (a structured string), most clients send it without.
   if (key.size() >= 2 && absl::StartsWith(key, "\"") && absl::EndsWith(key, "\"")) {
     key = key.substr(1, key.size() - 2);
   }

@@ -18,10 +18,10 @@ namespace galen::gateway {
 
 // The parameters of a query, decoded, in order.
 using Query = std::vector<std::pair<std::string, std::string>>;
-// INVALID_ARGUMENT for what is not percent-encoded as it should be, or more than 100 parameters.
+// INVALID_ARGUMENT: the percent-encoding is invalid, or there are more than 100 parameters.
 absl::StatusOr<Query> ParseQuery(absl::string_view query);
 
-// A request as its method takes it.
+// A request as the message of its method.
 struct Transcoded {
   std::shared_ptr<google::protobuf::Message> request;
   // The part of the answer that is wanted (query parameter `fields`).
@@ -29,12 +29,12 @@ struct Transcoded {
 };
 
 // Makes the request of `match` from path, query, headers and body, as google.api.http and ProtoJSON
-// have it: names in either case, unknown ones refused. `Idempotency-Key` is the field `request_id`
-// where there is one. INVALID_ARGUMENT, mostly with the field that is wrong.
+// define it: proto or JSON names, unknown ones refused. `Idempotency-Key` is the field `request_id`
+// if there is one. INVALID_ARGUMENT, mostly with the field that is wrong.
 absl::StatusOr<Transcoded> TranscodeRequest(const Match& match, absl::string_view query,
                                             const http::Request& request);
 
-// ProtoJSON on one line; fields that have their default are left out.
+// ProtoJSON on one line, without fields that have their default.
 absl::StatusOr<std::string> ToJson(const google::protobuf::Message& message);
 
 }  // namespace galen::gateway

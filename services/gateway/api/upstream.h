@@ -16,7 +16,7 @@
 
 namespace galen::gateway {
 
-// Who answers the calls of the API, by method rather than by name: a method that is new in the
+// The services behind the API, called by method rather than by name: a method that is new in the
 // proto needs nothing here. Thread-safe; nothing blocks, and answers come on any thread.
 class Upstream {
  public:
@@ -25,12 +25,13 @@ class Upstream {
   struct Call {
     const google::protobuf::MethodDescriptor* method = nullptr;
     std::shared_ptr<const google::protobuf::Message> request;
-    // What of a tenant it is about, "tenants/t/...": the call goes out in that tenant's name.
+    // The tenant's resource that the call is about, "tenants/t/..."; the call goes out in the name
+    // of that tenant.
     std::string resource;
     absl::Time deadline = absl::InfiniteFuture();
-    // Whether it may be made once more when it never reached anybody.
+    // Whether it may be sent once more if it never arrived.
     bool again = false;
-    // Who asks; for calls that nobody asked for, a customer without a name.
+    // The client; a customer without a name for calls that no client asked for.
     Principal asker;
   };
   using Answer = std::unique_ptr<google::protobuf::Message>;
@@ -38,8 +39,8 @@ class Upstream {
   // A call with one answer.
   virtual clients::Cancel Ask(Call call, clients::Done<Answer> done) = 0;
 
-  // A call with many. They come one by one, each when it was asked for: so nothing piles up here.
-  // Nothing comes before the first Next(), and nothing from within Next() or Cancel().
+  // A call with many answers. They come one by one, each when it was asked for, so nothing piles up
+  // here. Nothing comes before the first Next(), and nothing from within Next() or Cancel().
   class Feed {
    public:
     virtual ~Feed() = default;

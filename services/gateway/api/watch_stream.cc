@@ -21,7 +21,7 @@ std::int64_t SequenceOf(const Message& event) {
   return field == nullptr ? 0 : event.GetReflection()->GetInt64(event, field);
 }
 
-// The same request, from another place of the log.
+// The same request, from another position of the log.
 std::shared_ptr<const Message> From(const Message& request, std::int64_t after_sequence) {
   std::shared_ptr<Message> moved(request.New());
   moved->CopyFrom(request);
@@ -32,7 +32,7 @@ std::shared_ptr<const Message> From(const Message& request, std::int64_t after_s
 
 }  // namespace
 
-// One stream. Nothing is called with the lock held but the exchange, whose methods only queue.
+// One stream. With the lock held it calls only the exchange, whose methods only queue.
 class WatchStreams::Session : public std::enable_shared_from_this<Session> {
  public:
   Session(WatchStreams& all, std::int64_t id, Stream stream)
@@ -69,7 +69,7 @@ class WatchStreams::Session : public std::enable_shared_from_this<Session> {
     }
   }
 
-  // The program goes: the client finds another one.
+  // This program ends: the client connects to another one.
   void EndEarly() { Finish(absl::UnavailableError("this gateway ends: watch again")); }
 
  private:
@@ -145,8 +145,8 @@ class WatchStreams::Session : public std::enable_shared_from_this<Session> {
         ended_ = status;
         return;
       }
-      // The client's place lies beyond the log: it holds the events of another log. It is told to
-      // forget them, and gets all there is.
+      // The client's position is beyond the log, so it is of another log. The client is told to
+      // forget its events, and gets all events of this one.
       if (absl::IsOutOfRange(status) && !sent_) {
         again = sent_ = true;
         Begin();
@@ -199,7 +199,7 @@ class WatchStreams::Session : public std::enable_shared_from_this<Session> {
     if (!begun) {
       http::Response response = status.ok() ? http::Response{.status = 204} : ErrorResponse(status);
       for (const auto& [name, value] : headers_.all()) response.headers.Set(name, value);
-      // 204 is what ends the attempts of a browser: it has seen all, and there will be no more.
+      // 204 ends the attempts of a browser: it has seen all events, and there will be no more.
       return exchange.Respond(std::move(response));
     }
     if (status.ok()) {
@@ -208,7 +208,8 @@ class WatchStreams::Session : public std::enable_shared_from_this<Session> {
       static_cast<void>(
           exchange.Write(absl::StrCat("event: error\ndata: ", ErrorJson(status), "\n\n")));
     }
-    // Of what will be back the client just sees the end of the stream, and goes on where it was.
+    // After a temporary failure the client just sees the end of the stream, and resumes where it
+    // was.
     exchange.End();
   }
 

@@ -31,20 +31,21 @@ class WatchStreams {
  public:
   struct Options {
     absl::Duration heartbeat = absl::Seconds(15);
-    // A stream on which nothing has come by then is begun without anything.
+    // A stream without any event begins after this time all the same.
     absl::Duration begin_after = absl::Milliseconds(500);
     absl::Duration tick = absl::Milliseconds(100);
-    // When a client that lost its stream tries again.
+    // The pause before a client that lost its stream tries again.
     absl::Duration retry = absl::Seconds(2);
   };
   struct Stream {
     std::shared_ptr<http::Exchange> exchange;
     Upstream::Call call;  // its request has a field `after_sequence`
     FieldFilter filter;
-    // What of an event this client is shown, beside that; empty: all.
+    // Removes the parts of an event that this client may not see, in addition to `filter`; empty:
+    // removes nothing.
     std::function<void(google::protobuf::Message& event)> view;
     http::Headers headers;  // of the answer, beside those of an event stream
-    // Told how it ended, once; CANCELLED when the client went.
+    // Gets the result of the stream, once; CANCELLED if the client left.
     absl::AnyInvocable<void(const absl::Status&) &&> on_end;
   };
 
@@ -55,8 +56,8 @@ class WatchStreams {
   WatchStreams& operator=(const WatchStreams&) = delete;
 
   void Start(Stream stream);
-  // Ends all and those that come later, so that their clients go on elsewhere: what a server does
-  // before it goes.
+  // Ends all streams, present and future, so that their clients connect elsewhere: called before a
+  // server stops.
   void EndAll();
   std::size_t open() const;
 

@@ -24,7 +24,7 @@ absl::Status CheckNames(const google::protobuf::RepeatedPtrField<std::string>& n
   if (names.size() > most) return FieldError(field, absl::StrCat("has more than ", most));
   for (const std::string& name : names) {
     if (name.empty() || name.size() > kMostNameBytes) {
-      return FieldError(field, absl::StrCat("\"", CleanText(name, 64), "\" is no name"));
+      return FieldError(field, absl::StrCat("\"", CleanText(name, 64), "\" is not a valid name"));
     }
   }
   return absl::OkStatus();
@@ -38,8 +38,8 @@ absl::Status Check(const galen::v1::RunChecksRequest& request) {
 
 }  // namespace
 
-// One call. What execution asks for is the tenant's view of its nodes, so both questions are asked
-// in the name of something that the tenant has.
+// One call. Execution answers with the tenant's view of its nodes, so both requests are made in the
+// name of a resource of the tenant.
 class CheckUpstream::Run : public std::enable_shared_from_this<Run> {
  public:
   Run(clients::ExecutionClient& execution, const galen::v1::RunChecksRequest& asked,
@@ -47,7 +47,7 @@ class CheckUpstream::Run : public std::enable_shared_from_this<Run> {
       : execution_(execution), deadline_(deadline), done_(std::move(done)) {
     *wanted_.mutable_checks() = asked.checks();
     *wanted_.mutable_nodes() = asked.nodes();
-    // Of this call alone: what was found for another is not given again.
+    // Unique to this call, so that results found for another call are not reused.
     wanted_.set_diagnosis(
         absl::StrCat(asked.parent(), "/checks/", trace::TraceIdOf(trace::NewTrace())));
   }

@@ -10,7 +10,7 @@
 
 namespace galen::gateway {
 
-// Answers CheckService by asking execution, and hands every other call on. Thread-safe.
+// Answers CheckService by asking execution, and passes every other call on. Thread-safe.
 class CheckUpstream final : public Upstream {
  public:
   // `execution` may be null: then checks are UNIMPLEMENTED here. Both must outlive it.

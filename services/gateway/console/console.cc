@@ -9,8 +9,8 @@
 namespace galen::gateway {
 namespace {
 
-// Only what comes from here runs, and nothing is sent elsewhere; text never becomes markup, as far
-// as the browser can see to it.
+// Only scripts of this server run, and no data is sent elsewhere; text never becomes markup, as far
+// as the browser can prevent it.
 constexpr absl::string_view kPolicy =
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
     "base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "

@@ -11,8 +11,8 @@
 namespace galen::gateway {
 
 // The web console: a few files that are part of the program (dist/, docs/console.md), at "/" and
-// below "/console/". They know nobody's data; the page asks the API for it, with the key of the
-// person. Thread-safe.
+// below "/console/". They contain no tenant's data; the page asks the API for it, with the user's
+// key. Thread-safe.
 class Console final : public http::Handler {
  public:
   Console();

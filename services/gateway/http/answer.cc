@@ -10,7 +10,7 @@
 namespace galen::gateway::http {
 namespace {
 
-// No value begins another field: what would, becomes a space.
+// A value cannot begin another field: characters that would become spaces.
 void AppendField(absl::string_view name, absl::string_view value, std::string& head) {
   absl::StrAppend(&head, name, ": ");
   for (const char c : value) {

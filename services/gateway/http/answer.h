@@ -8,7 +8,7 @@
 
 namespace galen::gateway::http {
 
-// What of the request decides how its answer is written.
+// The properties of a request that decide how its answer is written.
 struct AnswerForm {
   bool head = false;        // the request was HEAD: no body
   bool http_1_0 = false;    // no chunks: a streamed body ends with the connection
@@ -21,7 +21,7 @@ struct AnswerForm {
 // Pure.
 std::string WholeAnswer(Response response, const AnswerForm& form, std::size_t gzip_from_bytes);
 
-// The head of a streamed answer, and a piece of its body; EndOfBody() is what comes last. Pure.
+// The head of a streamed answer, and a piece of its body; EndOfBody() is the last piece. Pure.
 std::string StreamHead(const Response& head, const AnswerForm& form);
 std::string BodyPiece(const std::string& piece, const AnswerForm& form);
 std::string EndOfBody(const AnswerForm& form);

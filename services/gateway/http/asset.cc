@@ -11,7 +11,7 @@
 namespace galen::gateway::http {
 namespace {
 
-// FNV-1a: it only tells versions of a file apart.
+// FNV-1a: it only distinguishes versions of a file.
 std::uint64_t Hash(absl::string_view text) {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const char c : text) {

@@ -8,14 +8,14 @@
 
 namespace galen::gateway::http {
 
-// A body that is the same for everybody: compressed once, and sent again only to those who do not
+// A body that is the same for all clients: compressed once, and sent only to clients that do not
 // have it. Immutable and thread-safe.
 class Asset {
  public:
   Asset(std::string type, std::string body);
 
-  // The answer to a GET or HEAD: the body, or 304 to who has it (RFC 9110 13.1.2). What may be kept
-  // is asked for again each time.
+  // The answer to a GET or HEAD: the body, or 304 for a client that has it (RFC 9110 13.1.2). A
+  // client may cache the body but must revalidate it each time.
   Response AnswerTo(const Request& request) const;
 
  private:

@@ -38,8 +38,8 @@ constexpr absl::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
 absl::string_view View(beast::string_view text) { return {text.data(), text.size()}; }
 
-// Everything but what other threads call runs on the strand of the socket. There is at most one
-// read and one write under way.
+// Everything runs on the strand of the socket, except what other threads call. At most one read and
+// one write are in flight.
 template <typename Stream>
 class Connection final : public Closable,
                          public ConnectionSink,
@@ -120,7 +120,7 @@ class Connection final : public Closable,
   void Limit(asio::steady_timer& timer, absl::Duration limit) {
     timer.expires_after(absl::ToChronoNanoseconds(limit));
     timer.async_wait([self = this->shared_from_this(), &timer](const error_code& error) {
-      // It may have been put off when this was on its way already.
+      // It may have been postponed after this was queued.
       if (error || timer.expiry() > std::chrono::steady_clock::now()) return;
       if (self->state_ == State::kReading || self->take_ || &timer == &self->write_timer_) {
         self->registry_->timed_out.fetch_add(1, std::memory_order_relaxed);
@@ -143,11 +143,11 @@ class Connection final : public Closable,
     ReadAhead();
   }
 
-  // Waits for the first bytes of a request; while one is answered this also tells that the client
-  // has hung up.
+  // Waits for the first bytes of a request; while one is answered, also detects that the client has
+  // hung up.
   void ReadAhead() {
     if (reading_ || buffer_.size() > 0) return;
-    buffer_.shrink_to_fit();  // who waits, waits with little
+    buffer_.shrink_to_fit();  // a waiting connection holds little memory
     reading_ = true;
     stream_.async_read_some(
         buffer_.prepare(kReadAhead),
@@ -163,13 +163,13 @@ class Connection final : public Closable,
 
   void ReadHead() {
     state_ = State::kReading;
-    // Who has waited long for its next request has not been slow with it.
+    // The wait for the next request does not count as slow reading.
     registry_->Working(id_);
     registry_->Waiting(id_);
     Limit(read_timer_, registry_->options.header_timeout);
     parser_.emplace();
     parser_->header_limit(static_cast<std::uint32_t>(registry_->options.max_header_bytes));
-    parser_->body_limit(boost::none);  // that depends on what the head says
+    parser_->body_limit(boost::none);  // that depends on the head
     reading_ = true;
     beast::http::async_read_header(
         stream_, buffer_, *parser_,
@@ -189,7 +189,7 @@ class Connection final : public Closable,
     if (head.version() == 11 && head.count(beast::http::field::host) != 1) {
       return Refuse(400, "the request must have one Host field");
     }
-    // Of any other coding the end of the body is not known.
+    // With any other coding the end of the body is unknown.
     if (head.count(beast::http::field::transfer_encoding) > 0 &&
         !absl::EqualsIgnoreCase(View(head[beast::http::field::transfer_encoding]), "chunked")) {
       return Refuse(400, "the only Transfer-Encoding is chunked");
@@ -213,7 +213,7 @@ class Connection final : public Closable,
     payer_.clear();
     most_body_ = rules ? rules->max_bytes : registry_->options.max_body_bytes;
     if (!rules && !parser_->is_done()) {
-      // Who it is, before anything of the body is held: strangers share little.
+      // Identifies the client before any of the body is held: unknown clients share little memory.
       HeadVerdict verdict = registry_->handler.LookAtHead(request_);
       if (verdict.refusal) return RefuseWith(*std::move(verdict.refusal));
       payer_ = std::move(verdict.payer);
@@ -290,7 +290,7 @@ class Connection final : public Closable,
     pieces_.emplace(std::move(*parser_));
     parser_.reset();
     pieces_until_ = std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(rules.timeout);
-    // What is left of the body stands between this request and a next one.
+    // The unread rest of the body would precede the next request.
     form_.keep_alive = false;
     request_.pieces = std::shared_ptr<BodyPieces>(this->shared_from_this());
     Answer();
@@ -346,7 +346,7 @@ class Connection final : public Closable,
     if (piece_.empty() && !over) return ReadPiece();
     if (over) pieces_.reset();
     Give(std::exchange(piece_, std::string()));
-    // From now on reading tells whether the client hangs up.
+    // From now on reading detects whether the client hangs up.
     if (over && state_ == State::kAnswering) ReadAhead();
   }
 
@@ -357,7 +357,7 @@ class Connection final : public Closable,
     if (take) std::move(take)(std::move(piece));
   }
 
-  // ---- what is refused before any handler sees it
+  // ---- requests that are refused before any handler sees them
   void RefuseRead(const error_code& error) {
     using Fault = beast::http::error;
     const auto is = [&error](Fault fault) { return error == make_error_code(fault); };
@@ -418,7 +418,7 @@ class Connection final : public Closable,
       writing_ = false;
       writer_->Sent(std::exchange(sent_, 0));
       sending_ = std::string();
-      // Whoever waits for room may end the answer, or the connection.
+      // The callback that waits for room may end the answer, or the connection.
       const std::shared_ptr<ResponseWriter> writer = writer_;
       writer->TellRoom();
       return SendNext();
@@ -436,13 +436,13 @@ class Connection final : public Closable,
   }
 
   // ---- the end
-  // To close while the client still sends would reset the connection, and the client might never
-  // read our answer: takes what comes for a moment, and throws it away.
+  // Closing while the client still sends would reset the connection, and the client might never
+  // read our answer: reads what arrives for a moment, and discards it.
   void Linger() {
     state_ = State::kLingering;
     Limit(read_timer_, kLinger);
     if constexpr (kTls) {
-      // Reads and writes until both sides have said goodbye.
+      // Reads and writes until both sides have closed the TLS session.
       if (reading_) return Shut();
       stream_.async_shutdown(
           [self = this->shared_from_this()](const error_code&) { self->Shut(); });
@@ -483,7 +483,7 @@ class Connection final : public Closable,
       writer->TellGone();
   }
 
-  const std::shared_ptr<asio::io_context> io_;  // for those who hold us longer than the server
+  const std::shared_ptr<asio::io_context> io_;  // for owners that outlive the server
   const std::shared_ptr<asio::ssl::context> tls_;
   Stream stream_;
   const std::shared_ptr<ConnectionRegistry> registry_;
@@ -504,7 +504,7 @@ class Connection final : public Closable,
   std::optional<PieceParser> pieces_;  // until the end of its body
   std::chrono::steady_clock::time_point pieces_until_;
   std::string piece_;
-  Take take_;  // who waits for a piece
+  Take take_;  // waits for a piece
   bool reading_ = false;
   bool writing_ = false;
   std::shared_ptr<ResponseWriter> writer_;

@@ -17,7 +17,7 @@
 
 namespace galen::gateway::http {
 
-// A connection as the others see it. Thread-safe.
+// A connection in the view of the others. Thread-safe.
 class Closable {
  public:
   virtual ~Closable() = default;
@@ -27,22 +27,22 @@ class Closable {
   virtual void Drain() = 0;
 };
 
-// What the connections of a server share: who there is, and what they may take. Thread-safe.
+// The open connections of a server and the limits that they share. Thread-safe.
 class ConnectionRegistry {
  public:
   ConnectionRegistry(const ServerOptions& how, Handler& answers) : options(how), handler(answers) {}
 
-  // A connection comes, and goes. `id` is above 0; 0: the server drains.
+  // Adds and removes a connection. `id` is above 0; 0: the server drains.
   std::int64_t Enter(const std::shared_ptr<Closable>& connection);
   void Leave(std::int64_t id);
 
-  // It waits for its client to send (a request, or the rest of one); or no longer does.
+  // The connection waits for its client to send (a request, or the rest of one), or no longer does.
   void Waiting(std::int64_t id);
   void Working(std::int64_t id);
-  // Whether one more connection may come; closes the one that waits longest where it must.
+  // Whether one more connection may come; at the limit it closes the one that has waited longest.
   bool MakeRoom();
 
-  // Room for so many bytes more of a body that `payer` sends; false when there is none.
+  // Reserves `bytes` more for a body that `payer` sends; false if there is no room.
   bool TakeBody(const std::string& payer, std::size_t bytes);
   void GiveBody(const std::string& payer, std::size_t bytes);
 

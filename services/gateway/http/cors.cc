@@ -10,7 +10,7 @@
 namespace galen::gateway::http {
 namespace {
 
-// What a page may send and read beyond what every page may.
+// Methods and headers beyond those allowed to every page.
 constexpr char kMethods[] = "GET, HEAD, POST, PUT, PATCH, DELETE";
 constexpr char kRequestHeaders[] =
     "Authorization, X-API-Key, Content-Type, Content-Encoding, Idempotency-Key, Last-Event-ID, "
@@ -18,7 +18,7 @@ constexpr char kRequestHeaders[] =
 constexpr char kAnswerHeaders[] =
     "X-Request-Id, Retry-After, RateLimit, RateLimit-Policy, X-RateLimit-Limit, "
     "X-RateLimit-Remaining, X-RateLimit-Reset, Location, Mcp-Session-Id";
-// What browsers keep at most (Chromium: two hours).
+// The longest time that browsers cache a preflight answer, in seconds (Chromium: two hours).
 constexpr char kPreflightGoodFor[] = "7200";
 
 // "https://host" or "http://host:port", in lower case.
@@ -43,7 +43,7 @@ void Vary(Headers& headers) {
   headers.Set("Vary", before.empty() ? "Origin" : absl::StrCat(before, ", Origin"));
 }
 
-// Says in the answer that the page may read it.
+// Permits the page to read the answer.
 class CrossOriginExchange final : public Exchange {
  public:
   CrossOriginExchange(std::shared_ptr<Exchange> exchange, std::string origin)
@@ -80,7 +80,8 @@ absl::StatusOr<std::unique_ptr<Cors>> Cors::Make(const std::vector<std::string>&
       cors->origins_.insert(origin);
     } else {
       return absl::InvalidArgumentError(absl::StrCat(
-          "\"", origin, "\" is no origin; write https://HOST or https://HOST:PORT, in lower case"));
+          "\"", origin,
+          "\" is not an origin; write https://HOST or https://HOST:PORT, in lower case"));
     }
   }
   return cors;
@@ -94,7 +95,7 @@ void Cors::Handle(Request request, std::shared_ptr<Exchange> exchange) {
       request.method == "OPTIONS" && request.headers.Has("Access-Control-Request-Method");
   if (origin.empty() || request.headers.Count("Origin") != 1 || !IsOrigin(origin) ||
       !Allows(origin)) {
-    // A browser keeps the answer from the page, since nothing in it allows that.
+    // A browser hides the answer from the page, since nothing in it permits that.
     return behind_.Handle(std::move(request), std::move(exchange));
   }
   if (preflight) {

@@ -13,13 +13,13 @@
 
 namespace galen::gateway::http {
 
-// Lets pages of named other sites ask (the Fetch standard, CORS protocol): answers their
-// preflights, and says in every answer to them that they may read it. Cookies are never involved,
-// so no answer allows credentials. Everything else goes to the handler behind it. Thread-safe.
+// Allows requests from pages of named other sites (the Fetch standard, CORS protocol): answers
+// their preflights, and permits them in every answer to read it. Cookies are never involved, so no
+// answer allows credentials. Everything else goes to the handler behind it. Thread-safe.
 class Cors final : public Handler {
  public:
-  // `origins`: "https://ops.example.com", without a path; "*": every site. INVALID_ARGUMENT for
-  // what is no origin. `behind` must outlive this.
+  // `origins`: "https://ops.example.com", without a path; "*": every site. INVALID_ARGUMENT: one is
+  // not an origin. `behind` must outlive this.
   static absl::StatusOr<std::unique_ptr<Cors>> Make(const std::vector<std::string>& origins,
                                                     Handler& behind);
 

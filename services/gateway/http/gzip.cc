@@ -10,8 +10,8 @@
 namespace galen::gateway::http {
 namespace {
 
-// The weight of one element of Accept-Encoding, "gzip;q=0.5": 1 when it names none, 0 when it is
-// not a number.
+// The weight of one element of Accept-Encoding, "gzip;q=0.5": 1 if it names none, 0 if it is not a
+// number.
 double WeightOf(absl::string_view parameters) {
   for (absl::string_view parameter : absl::StrSplit(parameters, ';')) {
     parameter = absl::StripAsciiWhitespace(parameter);
@@ -37,16 +37,18 @@ bool AcceptsGzip(absl::string_view accept_encoding) {
 }
 
 std::optional<std::string> Gzip(absl::string_view plain) {
-  constexpr int kGzipWrapper = 16;  // beside the window's bits: as zlib.h has it
+  constexpr int kGzipWrapper = 16;  // beside the window's bits, as in zlib.h
   constexpr int kMemory = 8;        // zlib's default
-  // An answer waits for it: level 1 takes a third of the time of 6 and gets most of the way.
+  // An answer waits for the compression: level 1 takes a third of the time of level 6 and achieves
+  // most of its ratio.
   constexpr int kLevel = 1;
   z_stream stream{};
   if (deflateInit2(&stream, kLevel, Z_DEFLATED, MAX_WBITS + kGzipWrapper, kMemory,
                    Z_DEFAULT_STRATEGY) != Z_OK) {
     return std::nullopt;
   }
-  // No room for more than there was: then it is not worth it, and deflate() does not end.
+  // The output has no more room than the input: a larger result is useless, and deflate() then does
+  // not finish.
   std::string packed(plain.size(), '\0');
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(plain.data()));
   stream.avail_in = static_cast<uInt>(plain.size());

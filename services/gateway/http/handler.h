@@ -15,72 +15,73 @@
 
 namespace galen::gateway::http {
 
-// The answer to one request: either whole, by Respond(), or as it comes, by Begin(), Write() and
-// End(). Thread-safe but for what says otherwise; nothing blocks. An exchange that is dropped
-// unanswered answers 500.
+// The answer to one request: either whole, by Respond(), or in pieces, by Begin(), Write() and
+// End(). Thread-safe except where noted; nothing blocks. An exchange that is dropped unanswered
+// answers 500.
 class Exchange {
  public:
   virtual ~Exchange() = default;
 
-  // The whole answer. The server adds framing, and compresses where the client takes it.
+  // The complete answer. The server adds framing, and compresses if the client accepts it.
   virtual void Respond(Response response) = 0;
 
-  // The head of an answer whose body follows as it comes, uncompressed; its `body` is the first
-  // piece of it.
+  // The head of an answer whose body follows in pieces, uncompressed; its `body` is the first
+  // piece.
   virtual void Begin(Response head) = 0;
-  // The next piece. False, and nothing is taken, when the client is gone, or when more waits for
-  // the client than the server's limit allows: try again when there is room.
+  // The next piece. False, and nothing is taken, if the client is gone, or if the server's limit
+  // for waiting bytes is reached: try again when there is room.
   virtual bool Write(std::string piece) = 0;
-  // Ends it, once what was written has been sent.
+  // Ends the answer, once everything written has been sent.
   virtual void End() = 0;
 
-  // What to do when all that was written has been sent, each time; and when the client is gone
-  // before the answer is complete, once, even if it was gone already. Called on a thread of the
-  // server, never two at a time. Set them before Begin() or Respond().
+  // `room` is called each time that everything written has been sent. `gone` is called once if the
+  // client leaves before the answer is complete, even if it had left already. Both run on a thread
+  // of the server, never two at a time. Set them before Begin() or Respond().
   virtual void OnRoom(absl::AnyInvocable<void()> room) = 0;
   virtual void OnHangUp(absl::AnyInvocable<void()> gone) = 0;
 };
 
-// A body on its way. The client sends no faster than it is asked for here; until the first Read() a
+// A body in transit. The client can send no faster than it is read here; until the first Read() a
 // client that waits for "100 Continue" sends nothing of it. Thread-safe; nothing blocks.
 class BodyPieces {
  public:
   virtual ~BodyPieces() = default;
-  // Asks for the next piece, of at most 64 KiB; "" is the end. Called back once, on a thread of the
-  // server, before which there is no other Read(). CANCELLED: the client is gone, or was too slow;
-  // RESOURCE_EXHAUSTED: there is more than the rules allow; INVALID_ARGUMENT: it is no HTTP.
+  // Asks for the next piece, of at most 64 KiB; "" is the end. `take` is called once, on a thread
+  // of the server; there must be no other Read() before. CANCELLED: the client is gone, or was too
+  // slow; RESOURCE_EXHAUSTED: there is more than the rules allow; INVALID_ARGUMENT: it is not valid
+  // HTTP.
   virtual void Read(absl::AnyInvocable<void(absl::StatusOr<std::string>) &&> take) = 0;
 };
 
-// What a body that is taken in pieces may have, and may take in all.
+// Limits of a body that is taken in pieces: its size and its total time.
 struct BodyRules {
   std::uint64_t max_bytes = 0;
   absl::Duration timeout;
 };
 
-// What a handler makes of a request whose body is not read yet.
+// A handler's decision about a request whose body is not read yet.
 struct HeadVerdict {
   // Answers it, and its body is never read.
   std::optional<Response> refusal = std::nullopt;
-  // On whose account the body is held, until the handler has it; "": nobody knows who it is, so it
-  // shares what little there is for all of those.
+  // The account on which the body is held, until the handler has it; "": the client is unknown, and
+  // its body shares the little memory for all unknown clients.
   std::string payer = "";
-  // Bytes of the body, at most; the server's own limit holds besides.
+  // Greatest size of the body, in bytes; the server's own limit applies, too.
   std::size_t most_body = std::numeric_limits<std::size_t>::max();
 };
 
-// What answers requests.
+// Answers requests.
 class Handler {
  public:
   virtual ~Handler() = default;
   // Answers now or later. On a thread of the server: must not block.
   virtual void Handle(Request request, std::shared_ptr<Exchange> exchange) = 0;
-  // Whether the body of this request, of which only the head is there yet, is to be taken in
-  // pieces, and how much of it: Handle() then comes before the body, and the connection closes
-  // behind the answer. Nothing: the body is read whole first, within the server's own limits.
+  // Whether the body of this request is to be taken in pieces, and its limits. Only the head is
+  // there yet: Handle() then comes before the body, and the connection closes after the answer.
+  // Nothing: the body is read whole first, within the server's own limits.
   virtual std::optional<BodyRules> TakesPieces(const Request& /*head*/) { return std::nullopt; }
-  // Of a request with a body that is to be read whole, before it is. On a thread of the server:
-  // must not block.
+  // Checks a request with a body that is to be read whole, before it is read. On a thread of the
+  // server: must not block.
   virtual HeadVerdict LookAtHead(const Request& /*head*/) { return {}; }
   // The answer to a request that the server itself refuses, which then closes the connection:
   // 400, 408, 413, 431, 503 with a sentence why.

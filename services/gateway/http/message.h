@@ -10,7 +10,7 @@
 
 #include "absl/strings/string_view.h"
 
-// HTTP/1.1 as plain values: what handlers see of it. Nothing here knows sockets.
+// HTTP/1.1 as plain values, for handlers. Independent of sockets.
 namespace galen::gateway::http {
 
 // Header fields in order; names are compared without regard to case.
@@ -19,7 +19,7 @@ class Headers {
   void Add(absl::string_view name, absl::string_view value);
   // In place of all of that name.
   void Set(absl::string_view name, absl::string_view value);
-  // The first of that name, "" when there is none. Good until the next change.
+  // The first of that name, "" if there is none. Valid until the next change.
   absl::string_view Get(absl::string_view name) const;
   bool Has(absl::string_view name) const;
   // How many there are of that name.
@@ -38,7 +38,7 @@ struct Request {
   Headers headers;
   std::string body;
   std::string peer;  // address of the other end, without the port
-  // Set in place of `body` where the handler takes it in pieces (handler.h).
+  // Set in place of `body` if the handler takes it in pieces (handler.h).
   std::shared_ptr<BodyPieces> pieces;
 };
 
@@ -48,13 +48,14 @@ struct Response {
   std::string body;
 };
 
-// "Not Found"; "Status" for a code that has no name here.
+// "Not Found"; "Status" for a code without a name here.
 absl::string_view ReasonPhrase(int status);
 
-// Whether `accept_encoding` takes gzip: named, or by "*", with a weight above 0 (RFC 9110 12.5.3).
+// Whether `accept_encoding` accepts gzip: by name, or by "*", with a weight above 0 (RFC 9110
+// 12.5.3).
 bool AcceptsGzip(absl::string_view accept_encoding);
 
-// `plain` compressed; nothing when that would not make it smaller.
+// `plain` compressed; nothing if that would not make it smaller.
 std::optional<std::string> Gzip(absl::string_view plain);
 
 }  // namespace galen::gateway::http

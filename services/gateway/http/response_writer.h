@@ -15,7 +15,7 @@
 
 namespace galen::gateway::http {
 
-// What a connection is told by those that write an answer. Thread-safe.
+// Gets notifications for a connection from the writers of its answer. Thread-safe.
 class ConnectionSink {
  public:
   virtual ~ConnectionSink() = default;
@@ -28,28 +28,28 @@ class ResponseWriter {
  public:
   explicit ResponseWriter(std::size_t most) : most_(most) {}
 
-  // The handler's side. The first: false when an answer was begun before.
+  // The handler's side. The first call: false if an answer was begun before.
   bool BeginAnswer(std::string bytes, bool ended, bool keep_alive);
   bool Write(std::string bytes);
   void End(std::string bytes);
   bool begun();
-  // Or nobody waits for the rest.
+  // True also if the rest is no longer wanted.
   bool complete();
   // The answer will never be complete.
   void Break();
   void OnRoom(absl::AnyInvocable<void()> room);
   void OnHangUp(absl::AnyInvocable<void()> gone);
 
-  // The connection's side: what is to be done next.
+  // The connection's side: the next thing to do.
   struct Next {
     enum What { kNothing, kSend, kFinished, kBroken } what = kNothing;
     std::string bytes;
     bool keep_alive = false;
   };
   Next TakeNext();
-  // So many bytes of what TakeNext() gave have been sent.
+  // `bytes` of the result of TakeNext() have been sent.
   void Sent(std::size_t bytes);
-  // Nothing is left to send, and the answer goes on: calls who waits for room.
+  // Calls the writer that waits for room if nothing is left to send and the answer continues.
   void TellRoom();
   // The connection is gone.
   void TellGone();
@@ -64,7 +64,7 @@ class ResponseWriter {
   bool broken_ ABSL_GUARDED_BY(mu_) = false;
   bool gone_ ABSL_GUARDED_BY(mu_) = false;
   bool keep_alive_ ABSL_GUARDED_BY(mu_) = false;
-  // Set before the answer begins, and dropped with its end: they may hold what holds this.
+  // Set before the answer begins, and dropped at its end: they may own the owner of this.
   std::shared_ptr<absl::AnyInvocable<void()>> room_ ABSL_GUARDED_BY(mu_);
   absl::AnyInvocable<void()> hang_up_ ABSL_GUARDED_BY(mu_);
 };

@@ -11,18 +11,17 @@
 
 namespace galen::gateway::http {
 
-// Hands each request to the handler of the longest prefix that its path begins with: the parts of
-// the gateway (API, webhooks, console) do not know each other. A prefix ends with '/', which a path
-// may lack that is the prefix itself: "/hooks/" has "/hooks", "/hooks/a", and not "/hooks2". A
-// segment `*` of a prefix is any one segment: "/v1/tenants/*/uploads/". The prefix "/" has the path
-// "/" alone.
-// Thread-safe once every part was added.
+// Passes each request to the handler of the longest prefix of its path: the parts of the gateway
+// (API, webhooks, console) do not know each other. A prefix ends with '/', which a path equal to
+// the prefix may lack: "/hooks/" matches "/hooks" and "/hooks/a", but not "/hooks2". A segment `*`
+// of a prefix is any one segment: "/v1/tenants/*/uploads/". The prefix "/" matches the path "/"
+// alone. Thread-safe once every part was added.
 class Router final : public Handler {
  public:
-  // `rest`: answers what no prefix has, and what the server refuses unread. It and every part must
-  // outlive this.
+  // `rest`: answers requests of no prefix, and those that the server refuses unread. It and every
+  // part must outlive this.
   explicit Router(Handler& rest) : fallback_(rest) {}
-  // A prefix that is there already is replaced.
+  // An existing prefix is replaced.
   void Add(std::string prefix, Handler& part);
 
   void Handle(Request request, std::shared_ptr<Exchange> exchange) override;

@@ -27,11 +27,11 @@ namespace asio = boost::asio;
 using boost::system::error_code;
 using tcp = asio::ip::tcp;
 
-// When there is no file descriptor left, others need a moment to give some back.
+// Without a free file descriptor, a pause lets other connections release some.
 constexpr std::chrono::milliseconds kAcceptPause{50};
 constexpr std::chrono::seconds kTlsLooksEvery{1};
 
-// "127.0.0.1:8080", "[::1]:8080": numbers, since a name may mean other interfaces tomorrow.
+// "127.0.0.1:8080", "[::1]:8080": numbers, since a name may later mean other interfaces.
 absl::StatusOr<tcp::endpoint> ParseEndpoint(absl::string_view address) {
   const absl::Status bad = absl::InvalidArgumentError(absl::StrCat(
       "\"", address, "\" is not IP:PORT, as in 127.0.0.1:8080, 0.0.0.0:8080 or [::]:8080"));
@@ -87,7 +87,7 @@ struct Server::Parts {
             });
             return;
           }
-          // Where everybody is being answered, nobody has to go for it: the new one is closed.
+          // If all connections are being answered, none is dropped: the new one is closed.
           if (registry->MakeRoom()) {
             ServeConnection(io, std::move(socket), registry, tls == nullptr ? nullptr : tls->Now());
           }

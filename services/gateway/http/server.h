@@ -13,7 +13,7 @@
 
 namespace galen::gateway::http {
 
-// Where a server's certificate is, PEM both; read again when they change. Empty: no TLS.
+// Paths of a server's certificate and key, both PEM; read again when they change. Empty: no TLS.
 struct TlsFiles {
   std::string certificate;  // with the chain
   std::string key;
@@ -24,32 +24,31 @@ struct ServerOptions {
   std::string address;
   TlsFiles tls;
   int threads = 2;
-  // Connections at the same time. When there are that many, a new one takes the place of the one
-  // that has been sending its request (or nothing) the longest, so that those who send slowly
-  // harm each other alone.
+  // Connections at the same time. At the limit, a new one replaces the one that has been sending
+  // its request (or nothing) the longest, so that slow senders harm each other alone.
   std::size_t max_connections = 10'000;
   std::size_t max_header_bytes = 16 << 10;
   std::size_t max_body_bytes = 4 << 20;
-  // Bodies of all requests together, from their first byte to the handler; beyond it 503. Of those
-  // that one payer sends (HeadVerdict), and of those whose payer is not known.
+  // Limits of the bodies of requests, from their first byte to the handler; beyond them 503. In
+  // this order: all bodies together, those of one payer (HeadVerdict), those of unknown payers.
   std::size_t max_bodies_bytes = 256 << 20;
   std::size_t max_payer_bytes = 64 << 20;
   std::size_t max_unknown_bytes = 32 << 20;
-  // What may wait for a slow client in a streamed answer.
+  // The most that may wait for a slow client in a streamed answer.
   std::size_t max_stream_bytes = 1 << 20;
   // From the first byte of a request to the end of its head, and on to the end of its body; with
-  // TLS also the handshake. These are whole times: a byte now and then does not stretch them.
+  // TLS also the handshake. These are total times: slow bytes do not extend them.
   absl::Duration header_timeout = absl::Seconds(10);
   absl::Duration body_timeout = absl::Seconds(60);
-  // The same of a body whose payer is not known.
+  // The same for a body whose payer is unknown.
   absl::Duration unknown_body_timeout = absl::Seconds(15);
   // Between two requests, and before the first.
   absl::Duration idle_timeout = absl::Seconds(75);
-  // For each 64 KiB of an answer, or less, to be taken by the client's side.
+  // For the client's side to take each 64 KiB of an answer, or less.
   absl::Duration write_timeout = absl::Seconds(30);
   // Answers smaller than this are not compressed.
   std::size_t gzip_from_bytes = 1 << 10;
-  // Told in a sentence of certificates that are taken up or refused.
+  // Gets a sentence about each certificate that is loaded or refused.
   std::function<void(const std::string& news)> tell;
 };
 
@@ -62,15 +61,15 @@ struct ServerCounts {
   std::uint64_t refused = 0;      // requests that no handler saw
 };
 
-// How many connections there may be of those that are wanted where the process may have `files`
-// open: some it needs for all else, the store, the mesh, uploads, certificates. Pure.
+// The number of connections, out of the wanted ones, that fit if the process may have `files` open:
+// some files are reserved for the store, the mesh, uploads, certificates. Pure.
 std::size_t ConnectionsWithin(std::size_t wanted, int files);
 
-// An HTTP/1.1 server. One instance has a few threads for all its connections.
+// An HTTP/1.1 server. One instance serves all connections with a few threads.
 class Server {
  public:
-  // Listens and serves. INVALID_ARGUMENT the address, or TLS files that are not sound; UNAVAILABLE
-  // it cannot be listened on. `handler` must outlive the server.
+  // Listens and serves. INVALID_ARGUMENT: the address, or invalid TLS files; UNAVAILABLE: the
+  // address cannot be listened on. `handler` must outlive the server.
   static absl::StatusOr<std::unique_ptr<Server>> Start(ServerOptions options, Handler& handler);
   // Closes every connection at once.
   ~Server();
@@ -81,8 +80,8 @@ class Server {
   ServerCounts counts() const;
 
   // Accepts no further connection, closes those that wait for a request, lets the others end their
-  // answer, and returns when there are none or `grace` is over. Streamed answers end when the
-  // handler ends them.
+  // answer, and returns when none is left or `grace` is over. Streamed answers end when the handler
+  // ends them.
   void Drain(absl::Duration grace);
 
  private:

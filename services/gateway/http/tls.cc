@@ -78,10 +78,10 @@ void Tls::Look() {
       const MutexLock lock(mu_);
       current_ = *std::move(made);
     }
-    if (tell_) tell_(absl::StrCat(files_.certificate, ": taken up"));
+    if (tell_) tell_(absl::StrCat(files_.certificate, ": loaded"));
     return;
   }
-  // Files that are being replaced one after the other are given until the next look.
+  // Files that are being replaced one after the other get until the next check.
   if (std::exchange(pending_, looks) != looks) return;
   looks_ = looks;
   if (tell_) {

@@ -12,17 +12,17 @@
 
 namespace galen::gateway::http {
 
-// The certificate that a server shows, which is exchanged when its files are: what is new is taken
-// up once certificate and key can be read and fit each other; until then the old one is shown.
+// The certificate that a server presents, replaced when its files are: a new one is loaded once
+// certificate and key can be read and match each other; until then the old one is presented.
 class Tls {
  public:
-  // An error, which names the file, when they are not sound now.
+  // The error names the file that is invalid now.
   static absl::StatusOr<std::unique_ptr<Tls>> Open(
       const TlsFiles& files, std::function<void(const std::string& news)> tell);
 
   // For the next connection.
   std::shared_ptr<boost::asio::ssl::context> Now() const;
-  // Looks whether the files have changed. Not two at a time.
+  // Checks whether the files have changed. Not two at a time.
   void Look();
 
  private:
@@ -31,7 +31,7 @@ class Tls {
 
   const TlsFiles files_;
   const std::function<void(const std::string& news)> tell_;
-  std::string looks_;    // of the files when last taken up or refused
+  std::string looks_;    // of the files when last loaded or refused
   std::string pending_;  // when last found unsound
   mutable Mutex mu_;
   std::shared_ptr<boost::asio::ssl::context> current_ ABSL_GUARDED_BY(mu_);

@@ -16,17 +16,16 @@
 
 namespace galen::gateway {
 
-// The taxonomy and the catalogue of checks as JSON, for people to read: what each label means, what
-// decides it, and what each check reads. Pure.
+// The taxonomy and the catalogue of checks as JSON, for people: what each label means, which checks
+// decide it, and what each check reads. Pure.
 std::string KnowledgeJson(const knowledge::Knowledge& knowledge);
 
-// What there is to read beside diagnoses: who one is (/v1/whoami), what Galen knows
-// (/v1/knowledge), and for operators the node executors that announced themselves (/v1/nodes).
-// Thread-safe.
+// Endpoints beside diagnoses: the client's identity (/v1/whoami), the knowledge (/v1/knowledge),
+// and for operators the node executors that announced themselves (/v1/nodes). Thread-safe.
 class InfoApi final : public http::Handler {
  public:
-  // `knowledge` may hold null: there is none here. All must outlive it; `executor` waits for the
-  // store. `uploads`: whether the gateway takes any.
+  // `knowledge` may hold null: the gateway has none. All must outlive it; `executor` waits for the
+  // store. `uploads`: whether the gateway accepts any.
   InfoApi(Access& access, store::NodeTable& nodes, const Clock& clock, Executor& executor,
           HotSwap<http::Asset>* knowledge, bool uploads);
 

@@ -47,7 +47,7 @@ std::string WordOf(Rule::Op op) {
   }
 }
 
-// A rule in words, with the condition itself where it has one.
+// A rule in words, with its condition if it has one.
 Json RuleJson(const Rule& rule) {
   Json json{{"text", rule.observation()}};
   if (!rule.check().empty()) {

@@ -13,14 +13,15 @@
 
 namespace galen::gateway {
 
-// What people may read of the knowledge (KnowledgeJson), kept as new as its files. Thread-safe.
+// The part of the knowledge that people may read (KnowledgeJson), reloaded when its files change.
+// Thread-safe.
 class ReadableKnowledge {
  public:
   using OnKnowledge = std::function<void(const knowledge::Knowledge&)>;
 
-  // `tell` gets what was read anew, and what could not be; `on_knowledge` the knowledge, at once
-  // and each time that it was read anew. Null where the knowledge cannot be read, which is told:
-  // what is shown of it is then missing.
+  // `tell` gets a sentence about each reload and each failure; `on_knowledge` gets the knowledge,
+  // at once and after each reload. Null if the knowledge cannot be read, which is reported: the
+  // gateway then shows none.
   static std::unique_ptr<ReadableKnowledge> Open(const std::vector<std::string>& directories,
                                                  std::function<void(const std::string&)> tell,
                                                  OnKnowledge on_knowledge = nullptr);
@@ -31,7 +32,7 @@ class ReadableKnowledge {
   explicit ReadableKnowledge(const knowledge::Knowledge& knowledge);
 
   HotSwap<http::Asset> shown_;
-  std::unique_ptr<knowledge::Reloader> reloader_;  // goes first: it sets the other
+  std::unique_ptr<knowledge::Reloader> reloader_;  // ends first: it sets the other
 };
 
 }  // namespace galen::gateway

@@ -13,7 +13,7 @@ namespace {
 using kube::Json;
 
 constexpr absl::Duration kLongestSleep = absl::Seconds(1);
-// What is no more is not asked for for ever.
+// A deleted object is not retried forever.
 constexpr int kMostProblemsOfDeleted = 10;
 
 }  // namespace
@@ -29,9 +29,9 @@ Controller::Controller(kube::Client& client, Reconciler& reconciler, Options opt
   };
   watcher.on_synced = [this] { deaf_ = false; };
   watcher.on_trouble = [this](const absl::Status& status) {
-    // (That a version is gone is no trouble: it lists anew.)
+    // (An expired version is not an error: the watch lists again.)
     if (absl::IsOutOfRange(status) || std::exchange(deaf_, true)) return;
-    tell_(absl::StrCat("Diagnosis objects are not heard of: ", status.message()));
+    tell_(absl::StrCat("Diagnosis objects cannot be watched: ", status.message()));
   };
   watch_ = std::make_unique<kube::Watch>(client, kube::Selection{Diagnoses(), "", "", ""},
                                          std::move(watcher));
@@ -62,7 +62,8 @@ void Controller::Heard(const kube::Change& change) {
   const auto found = items_.find(key);
   const bool deleted = change.kind == kube::Change::Kind::kDeleted;
   if (found == items_.end()) {
-    // (Of one that is over nothing is left to do, nor of one that went before it was seen.)
+    // (Nothing is left to do for a diagnosis that is over, or for an object deleted before it was
+    // seen.)
     if (deleted || IsOver(change.object)) return;
     Item item;
     item.object = change.object;
@@ -71,9 +72,9 @@ void Controller::Heard(const kube::Change& change) {
   } else {
     Item& item = found->second;
     item.deleted = deleted;
-    // (Of one that a list no longer had only the name came.)
+    // (Only the name came if the object was missing from a list.)
     if (!deleted) item.object = change.object;
-    // What comes back of our own writing is no reason for another step.
+    // A change caused by our own write is not a reason for another step.
     if (deleted || item.problems > 0) item.due = SteadyNow();
     if (item.busy) item.changed = true;
   }
@@ -132,18 +133,18 @@ void Controller::Made(const Key& key, const Json& object, Reconciler::Outcome ou
       ++item.problems;
       if (!std::exchange(failing_, true)) {
         news = absl::StrCat("Diagnosis ", NameOf(object),
-                            ": waits, tried again by and by: ", outcome.problem.message());
+                            ": delayed, will be retried: ", outcome.problem.message());
       }
     } else {
       item.problems = 0;
       failing_ = false;
     }
     const bool given_up = item.deleted && item.problems >= kMostProblemsOfDeleted;
-    // (It was deleted while a step of its life was made: then that is the next one.)
+    // (Deleted during a step of its life: the next step handles the deletion.)
     if (given_up || (outcome.done && !(item.changed && item.deleted))) {
       items_.erase(found);
     } else {
-      // What was heard meanwhile is newer than what we wrote.
+      // A change received meanwhile is newer than the object we wrote.
       if (outcome.object.has_value() && !item.changed) item.object = *std::move(outcome.object);
       absl::Duration wait = outcome.wait;
       for (int i = 1; i < item.problems && wait < options_.longest_pause; ++i) wait *= 2;

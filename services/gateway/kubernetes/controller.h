@@ -21,8 +21,8 @@
 
 namespace galen::gateway::kubernetes {
 
-// Watches the Diagnosis objects of a cluster, and has the reconciler make its steps for those that
-// are not over. Thread-safe.
+// Watches the Diagnosis objects of a cluster, and has the reconciler step those that are not over.
+// Thread-safe.
 class Controller {
  public:
   struct Options {
@@ -34,7 +34,7 @@ class Controller {
     std::uint64_t steps = 0;     // made
     std::uint64_t problems = 0;  // of them
   };
-  // Both must outlive it. `tell` gets a sentence about what goes wrong.
+  // Both must outlive it. `tell` gets a sentence about each problem.
   Controller(kube::Client& client, Reconciler& reconciler, Options options,
              std::function<void(const std::string&)> tell);
   // Waits for steps that are under way.
@@ -55,7 +55,7 @@ class Controller {
     absl::Time due;        // on SteadyNow()'s scale
   };
   void Heard(const kube::Change& change);
-  // Waits for a step that is due; false at the end.
+  // Waits for a due step; false at the end.
   bool Take(Key& key, kube::Json& object, bool& deleted);
   void Loop();
   void Made(const Key& key, const kube::Json& object, Reconciler::Outcome outcome);
@@ -68,7 +68,7 @@ class Controller {
   std::condition_variable changed_;
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
   Counts counts_ ABSL_GUARDED_BY(mu_);
-  bool failing_ ABSL_GUARDED_BY(mu_) = false;  // and it was said
+  bool failing_ ABSL_GUARDED_BY(mu_) = false;  // and it was reported
   bool deaf_ = false;                          // the same of the watch; of its thread alone
   std::map<Key, Item> items_ ABSL_GUARDED_BY(mu_);
   std::vector<std::thread> threads_;

@@ -28,7 +28,7 @@ constexpr int kMostSteps = 10;
 constexpr char kRefused[] = "Refused";
 constexpr char kWaiting[] = "Waiting";
 
-// As Kubernetes words such things: "AwaitingFeedback".
+// In the style of Kubernetes: "AwaitingFeedback".
 std::string StateText(Diagnosis::State state) {
   switch (state) {
     case Diagnosis::RUNNING:
@@ -68,7 +68,7 @@ const Json& StatusNow(const Json& object) {
   return status != object.end() && status->is_object() ? *status : none;
 }
 
-// A condition as the conventions of the API have it; since `now`, unless it stands so already.
+// A condition by the conventions of the API; since `now`, unless the object has it already.
 Json Condition(const Json& object, absl::string_view type, absl::string_view value,
                absl::string_view reason, absl::string_view message, absl::Time now) {
   std::string since = TimeText(now);
@@ -132,12 +132,12 @@ void AddReport(const galen::v1::Report& report, Json& status) {
   }
 }
 
-// Logs of the object, as the incident has them: the text goes along, and is bytes there.
+// Logs of the object in the form of the incident: the text is included, as bytes.
 absl::StatusOr<Json> LogsOf(const Json& logs) {
   Json made = Json::array();
-  if (!logs.is_array()) return absl::InvalidArgumentError("spec.logs: is no list");
+  if (!logs.is_array()) return absl::InvalidArgumentError("spec.logs: is not a list");
   for (const Json& log : logs) {
-    if (!log.is_object()) return absl::InvalidArgumentError("spec.logs: one is no map");
+    if (!log.is_object()) return absl::InvalidArgumentError("spec.logs: an entry is not a map");
     const std::string name = TextAt(log, {"name"});
     const std::string text = TextAt(log, {"text"});
     if (name.empty() || text.empty()) {

@@ -26,7 +26,7 @@ constexpr int kMostNodes = 10'000;  // as of an incident
 absl::StatusOr<JobKind> ParseKind(const Yaml& entry, absl::string_view file) {
   JobKind kind;
   if (entry.kind != Yaml::Kind::kMap) {
-    return YamlError(entry, file, "jobs: an entry is no map; write name, job, role, index");
+    return YamlError(entry, file, "jobs: an entry is not a map; write name, job, role, index");
   }
   for (const Yaml::Field& field : entry.fields) {
     if (field.name == "name") {
@@ -59,7 +59,7 @@ const Json* At(const Json& object, std::initializer_list<const char*> path) {
   return at;
 }
 
-// Of a label, or an annotation.
+// The value of a label, or of an annotation.
 std::string Mark(const Json& pod, const std::string& name) {
   for (const char* where : {"labels", "annotations"}) {
     const Json* marks = At(pod, {"metadata", where});
@@ -79,7 +79,7 @@ std::string FirstMark(const Json& pod, const std::vector<std::string>& names) {
   return "";
 }
 
-// nvidia.com/gpu, amd.com/gpu, gpu.intel.com/...: what ends in gpu, of the limits.
+// nvidia.com/gpu, amd.com/gpu, gpu.intel.com/...: limits with a name that ends in gpu.
 int GpusOf(const Json& container) {
   const Json* limits = At(container, {"resources", "limits"});
   if (limits == nullptr || !limits->is_object()) return 0;
@@ -113,7 +113,7 @@ absl::StatusOr<std::vector<JobKind>> ParseJobKinds(absl::string_view text, absl:
   GALEN_ASSIGN_OR_RETURN(const Yaml yaml, ParseYaml(text, file));
   const Yaml* jobs = yaml.Find("jobs");
   if (jobs == nullptr || jobs->kind != Yaml::Kind::kList || yaml.fields.size() != 1) {
-    return YamlError(yaml, file, "is no list of jobs; begin with \"jobs:\"");
+    return YamlError(yaml, file, "is not a list of jobs; begin with \"jobs:\"");
   }
   std::vector<JobKind> kinds;
   for (const Yaml& entry : jobs->items) {
@@ -192,7 +192,7 @@ void FillIn(absl::Span<const PodContext> pods, galen::v1::Incident& incident) {
   if (telling == nullptr) return;
   if (incident.nodes().empty()) {
     for (const auto& [node, count] : gpus) {
-      // A launcher that only starts the others tells nothing.
+      // A launcher that only starts the others says nothing about the job.
       if (all > 0 && count == 0) continue;
       incident.add_nodes(node);
       if (incident.nodes_size() == kMostNodes) break;

@@ -23,11 +23,11 @@ struct JobKind {
 
 // INVALID_ARGUMENT with file and line.
 absl::StatusOr<std::vector<JobKind>> ParseJobKinds(absl::string_view text, absl::string_view file);
-// kubernetes/jobs.yaml of the directories: entries of later ones go before those of earlier ones,
-// and replace those of the same name. NOT_FOUND when no directory has one.
+// Reads kubernetes/jobs.yaml of the directories. Entries of later directories precede those of
+// earlier ones, and replace those of the same name. NOT_FOUND: no directory has the file.
 absl::StatusOr<std::vector<JobKind>> LoadJobKinds(const std::vector<std::string>& directories);
 
-// What a pod tells of the job that it belongs to. All texts are cleaned and bounded.
+// Data of a pod about its job. All texts are cleaned and bounded.
 struct PodContext {
   std::string pod;
   std::string node;      // "" while it is not placed
@@ -39,16 +39,16 @@ struct PodContext {
   std::string image;  // of the container with most GPUs
   int gpus = 0;       // that its containers ask for
 };
-// Pure; nothing when the object is no pod.
+// Pure; nothing if the object is not a pod.
 std::optional<PodContext> ContextOf(const kube::Json& pod, absl::Span<const JobKind> kinds);
 
-// The selectors by which to look for the pods of a job of this name, one for each kind; none when
-// it could be no label's value.
+// The selectors for the pods of a job of this name, one for each kind; none if the name cannot be a
+// label's value.
 std::vector<std::string> SelectorsOf(absl::string_view job, absl::Span<const JobKind> kinds);
 
-// Adds what the pods tell to an incident that does not say it: nodes (without repetition),
-// launcher, image, GPUs a node, and how many ranks, where each GPU is one. What the incident says
-// itself stays. Pure.
+// Adds the pods' information that an incident lacks: nodes (without repetition), launcher, image,
+// GPUs per node, and the number of ranks if each GPU has one. Fields that the incident has stay.
+// Pure.
 void FillIn(absl::Span<const PodContext> pods, galen::v1::Incident& incident);
 
 }  // namespace galen::gateway::kubernetes

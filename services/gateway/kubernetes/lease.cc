@@ -19,7 +19,7 @@ struct Held {
   absl::Time until = absl::InfinitePast();
 };
 
-// "milliseconds owner"; what is none is held by nobody.
+// "milliseconds owner"; an invalid value is held by nobody.
 Held Parse(const std::string& value) {
   const std::vector<std::string> parts = absl::StrSplit(value, absl::MaxSplits(' ', 1));
   std::int64_t until = 0;
@@ -34,7 +34,7 @@ absl::StatusOr<bool> Lease::Hold() {
   GALEN_ASSIGN_OR_RETURN(const std::optional<store::Record> record, records_.Get(kSpace, name_));
   const Held held = record.has_value() ? Parse(record->value) : Held{};
   const absl::Duration left = held.until - now;
-  // (One that ends later than any of ours would was taken by a clock that was wrong.)
+  // (A lease that ends later than any of ours could was taken by a gateway with a wrong clock.)
   const bool good = left > absl::ZeroDuration() && left <= 2 * kTime;
   if (good && held.owner != owner_) return false;
   if (good && left > kTime * 2 / 3 && left <= kTime) return true;

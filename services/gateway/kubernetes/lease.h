@@ -11,8 +11,8 @@
 
 namespace galen::gateway::kubernetes {
 
-// Which of the gateways that share a store does a thing that one of them is to do. It saves work
-// and fences nothing: two that believe it both, for a while, must do no harm. Not thread-safe.
+// Selects one of the gateways that share a store for a task. It saves work but does not fence: two
+// gateways may hold it for a while, and must do no harm then. Not thread-safe.
 class Lease {
  public:
   static constexpr absl::Duration kTime = absl::Seconds(30);
@@ -21,7 +21,7 @@ class Lease {
   Lease(store::Records& records, std::string name, std::string owner, const Clock& clock)
       : records_(records), name_(std::move(name)), owner_(std::move(owner)), clock_(clock) {}
 
-  // Takes or renews it, where it is free. To be asked again every third of kTime or so.
+  // Takes or renews the lease if it is free. To be called about every third of kTime.
   absl::StatusOr<bool> Hold();
   // Leaves it to the others at once.
   void GiveUp();

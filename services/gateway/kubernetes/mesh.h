@@ -11,13 +11,13 @@
 
 namespace galen::gateway::kubernetes {
 
-// What a controller asks of the mesh, as everybody's calls go out. Thread-safe; blocks, for some
-// seconds at most.
+// A controller's calls to the mesh, within the same limits as those of any client. Thread-safe;
+// blocks, for some seconds at most.
 class Mesh {
  public:
   Mesh(Upstream& upstream, RateLimiter& rates) : upstream_(upstream), rates_(rates) {}
 
-  // RESOURCE_EXHAUSTED, with how long to wait, beyond the limits of the tenant.
+  // RESOURCE_EXHAUSTED, with the time to wait, beyond the limits of the tenant.
   absl::StatusOr<galen::v1::Diagnosis> Create(const galen::v1::CreateDiagnosisRequest& request);
   absl::StatusOr<galen::v1::Diagnosis> Get(const std::string& name);
   absl::Status Cancel(const std::string& name, const std::string& reason);

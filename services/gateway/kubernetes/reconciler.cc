@@ -22,7 +22,7 @@ constexpr std::size_t kMostTenantsKept = 10'000;
 const kube::Resource kNamespaces{"", "v1", "namespaces"};
 const kube::Resource kPods{"", "v1", "pods"};
 
-// What no repetition would change.
+// Errors that a retry would not change.
 bool IsFinal(const absl::Status& status) {
   switch (status.code()) {
     case absl::StatusCode::kInvalidArgument:
@@ -53,11 +53,11 @@ absl::StatusOr<std::string> Reconciler::TenantOf(const std::string& space,
                                                 {.timeout = kCall, .cancellation = &cancellation}));
   std::string tenant = TextAt(object, {"metadata", "labels", kTenantLabel});
   if (tenant.empty()) tenant = options_.default_tenant;
-  // Else it is as if there were none: what it says is for a person to mend.
+  // An invalid name counts as a missing one; a person must fix it.
   if (!IsTenant(tenant)) tenant = "";
   const MutexLock lock(mu_);
   if (tenants_.size() >= kMostTenantsKept) tenants_.clear();
-  // One that is missing is looked for again, since somebody will mend it.
+  // A missing tenant is read again, since somebody will add it.
   if (!tenant.empty()) tenants_[space] = {tenant, now + kTenantKept};
   return tenant;
 }
@@ -79,7 +79,7 @@ Reconciler::Outcome Reconciler::Write(const Json& object, const Json& status, Ou
     outcome.done = true;
   } else {
     outcome.done = false;
-    // Somebody else wrote: the watch brings what, and the step is made again.
+    // Another client wrote: the watch delivers the change, and the step is repeated.
     if (!absl::IsAborted(written.status())) outcome.problem = written.status();
     outcome.wait = options_.first_look;
   }
@@ -104,7 +104,7 @@ Reconciler::Outcome Reconciler::Report(const Json& object, const std::string& te
   const Json status = StatusOf(object, diagnosis, now);
   Outcome outcome;
   outcome.done = IsOver({{"status", status}});
-  // What has been still for long is looked at less often.
+  // A diagnosis that has not changed for long is read less often.
   const absl::Duration still = now - absl::FromUnixSeconds(diagnosis.update_time().seconds());
   outcome.wait = std::clamp(still / 10, options_.first_look, options_.longest_look);
   return Write(object, status, std::move(outcome), cancellation);
@@ -123,7 +123,7 @@ absl::StatusOr<std::vector<PodContext>> Reconciler::PodsOf(const std::string& sp
       std::optional<PodContext> context = ContextOf(pod, dependencies_.jobs);
       if (context.has_value()) pods.push_back(*std::move(context));
     }
-    // The entries of the knowledge are in the order in which they count.
+    // The entries of the knowledge are in the order of their precedence.
     if (!pods.empty()) break;
   }
   return pods;
@@ -178,7 +178,7 @@ Reconciler::Outcome Reconciler::Step(const Json& object, const Cancellation& can
                                dependencies_.clock.Now()),
                  std::move(outcome), cancellation);
   }
-  // What the status says is none of ours to believe: the name follows from the object alone.
+  // The status is not trusted: the name follows from the object alone.
   if (!DiagnosisOf(object).empty()) {
     absl::StatusOr<galen::v1::Diagnosis> diagnosis =
         dependencies_.mesh.Get(NameOf(object, *tenant));
@@ -197,12 +197,12 @@ Reconciler::Outcome Reconciler::Deleted(const Json& object, const Cancellation& 
   outcome.done = true;
   if (!options_.cancel_deleted || IsOver(object) || DiagnosisIdOf(object).empty()) return outcome;
   const auto tenant = TenantOf(TextAt(object, {"metadata", "namespace"}), cancellation);
-  // (The namespace went with its objects: nobody knows any more whose they were.)
+  // (The namespace was deleted with its objects, so their tenant is unknown.)
   if (absl::IsNotFound(tenant.status())) return outcome;
   absl::Status status = tenant.status();
   if (tenant.ok() && !tenant->empty()) {
     status = dependencies_.mesh.Cancel(NameOf(object, *tenant), "its object was deleted");
-    // There is none, or it is over.
+    // There is no diagnosis, or it is over.
     if (absl::IsNotFound(status) || absl::IsFailedPrecondition(status)) status = absl::OkStatus();
   }
   outcome.done = status.ok();

@@ -21,13 +21,13 @@
 
 namespace galen::gateway::kubernetes {
 
-// The label of a namespace that says whose its objects are. Whoever may write objects in a
-// namespace may not label it, so nobody chooses a tenant for himself.
+// The label of a namespace that names the tenant of its objects. A user who may write objects in a
+// namespace may not label it, so nobody can choose a tenant.
 inline constexpr char kTenantLabel[] = "galen.io/tenant";
 
 // Makes a Diagnosis object and the diagnosis that it asks for agree, one step at a time: creates
-// it, reads it, and writes what became of it into the object's status. Each step starts from what
-// is there, so it does not matter who made the last one, or whether it was made twice.
+// the diagnosis, reads it, and writes its result into the object's status. Each step starts from
+// the current state, so it does not matter who made the last one, or whether it was made twice.
 // Thread-safe; blocks for some seconds at most.
 class Reconciler {
  public:
@@ -36,9 +36,9 @@ class Reconciler {
     bool cancel_deleted = false;  // an object that is deleted ends its diagnosis
     absl::Duration first_look = absl::Seconds(1);
     absl::Duration longest_look = absl::Seconds(15);
-    absl::Duration mend_look = absl::Minutes(1);  // for what somebody has to mend
+    absl::Duration mend_look = absl::Minutes(1);  // while a person has to fix something
   };
-  // `redact` takes out what a customer of a tenant is not shown. All must outlive it.
+  // `redact` removes what a customer of a tenant must not see. All must outlive it.
   struct Dependencies {
     kube::Client& client;
     Mesh& mesh;
@@ -52,7 +52,7 @@ class Reconciler {
   struct Outcome {
     bool done = false;    // nothing will change any more
     absl::Duration wait;  // else: until the next step
-    // The object as it is now, where it was written.
+    // The current object, if it was written.
     std::optional<kube::Json> object;
     absl::Status problem;  // that will pass; the step is to be made again, less and less often
   };
@@ -62,7 +62,7 @@ class Reconciler {
 
  private:
   absl::StatusOr<std::string> TenantOf(const std::string& space, const Cancellation& cancellation);
-  // Gives the object this status, where it has another one.
+  // Gives the object this status, unless it has it.
   Outcome Write(const kube::Json& object, const kube::Json& status, Outcome outcome,
                 const Cancellation& cancellation);
   Outcome Waits(const kube::Json& object, const char* reason, const absl::Status& problem,

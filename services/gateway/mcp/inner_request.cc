@@ -13,17 +13,17 @@ namespace {
 
 constexpr int kHungUp = 499;
 
-// What waits to be read before the writer has to wait.
+// The most that may wait to be read before the writer has to wait.
 constexpr std::size_t kMostWaiting = 1 << 20;
 
-// The other end of an answer. Who writes may hold locks, so what is written is looked at on a
+// The other end of an answer. Its writers may hold locks, so what they write is processed on a
 // thread of the executor; nothing is called with the lock held.
 class Inner final : public http::Exchange, public std::enable_shared_from_this<Inner> {
  public:
   Inner(Executor& executor, std::function<bool(const StreamEvent&)> on_event,
         absl::AnyInvocable<void(http::Response) &&> done)
       : executor_(executor), on_event_(std::move(on_event)), done_(std::move(done)) {}
-  // Dropped unanswered: what a server would answer then.
+  // Dropped unanswered: the answer that a server would give then.
   ~Inner() override {
     if (!done_) return;
     http::Response response;
@@ -97,8 +97,8 @@ class Inner final : public http::Exchange, public std::enable_shared_from_this<I
   }
 
  private:
-  // Has a thread look at what came, unless one does already. Where all are busy a piece waits for
-  // the next one; the end, which holds no locks, is looked at here.
+  // Has a thread process the input, unless one does already. If all threads are busy, a piece waits
+  // for the next one; the end, whose writer holds no locks, is processed here.
   void Pump(bool end = false) {
     {
       const MutexLock lock(mu_);
@@ -133,7 +133,7 @@ class Inner final : public http::Exchange, public std::enable_shared_from_this<I
     }
   }
 
-  // The events that are whole, taken from the text.
+  // The complete events, removed from the text.
   std::vector<StreamEvent> Complete() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     std::vector<StreamEvent> events;
     std::size_t begin = 0;
@@ -180,7 +180,7 @@ class Inner final : public http::Exchange, public std::enable_shared_from_this<I
   Executor& executor_;
   const std::function<bool(const StreamEvent&)> on_event_;
   Mutex mu_;
-  absl::AnyInvocable<void(http::Response) &&> done_;  // the first to say over_ has it
+  absl::AnyInvocable<void(http::Response) &&> done_;  // called by the first to set over_
   http::Response head_ ABSL_GUARDED_BY(mu_);
   std::string text_ ABSL_GUARDED_BY(mu_);
   bool ended_ ABSL_GUARDED_BY(mu_) = false;

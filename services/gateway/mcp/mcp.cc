@@ -50,7 +50,7 @@ json ToolResult(json content, bool is_error = false) {
   return result;
 }
 
-// One line for a person who watches, of an event as JSON.
+// One line about an event (JSON) for a person who watches.
 std::string LineOf(const std::string& data) {
   const json event = ParseJson(data);
   if (!event.is_object()) return "";
@@ -71,7 +71,7 @@ std::string Sse(const json& message) {
 
 }  // namespace
 
-// A call of a tool on its way. Answered once, whole or as a stream.
+// A call of a tool in flight. Answered once, whole or as a stream.
 class Mcp::Call : public std::enable_shared_from_this<Mcp::Call> {
  public:
   Call(Mcp& mcp, Ask ask, http::Headers credentials, std::shared_ptr<http::Exchange> exchange)
@@ -89,7 +89,8 @@ class Mcp::Call : public std::enable_shared_from_this<Mcp::Call> {
     }
     exchange->OnRoom([self = shared_from_this()] { self->SendLast(); });
     exchange->OnHangUp([self = shared_from_this()] { self->HangUp(); });
-    // Whose credential it is, for arguments that name no tenant. Also what refuses a wrong one.
+    // Finds the credential's tenant, for arguments that name none. A wrong credential is refused
+    // here.
     Follow({++step_, AskInner(mcp_.api_, mcp_.executor_, Inner("GET", "/v1/whoami"),
                               [self = shared_from_this()](http::Response response) {
                                 self->Known(std::move(response));
@@ -110,7 +111,7 @@ class Mcp::Call : public std::enable_shared_from_this<Mcp::Call> {
 
   void Known(http::Response response) {
     if (response.status != 200) {
-      // The protocol wants credentials to be refused as HTTP does, not as a result.
+      // The protocol requires that credentials are refused as in HTTP, not by a result.
       if (const auto exchange = Take()) exchange->Respond(std::move(response));
       return;
     }
@@ -147,7 +148,7 @@ class Mcp::Call : public std::enable_shared_from_this<Mcp::Call> {
     Watch();
   }
 
-  // From "/v1/NAME?fields=..." the stream of its events.
+  // The stream of events for "/v1/NAME?fields=...".
   void Watch() {
     const std::string target = absl::StrCat(call_.then.substr(0, call_.then.find('?')),
                                             ":watch?afterSequence=", call_.method.empty() ? 0 : 1);
@@ -159,8 +160,8 @@ class Mcp::Call : public std::enable_shared_from_this<Mcp::Call> {
                         return self->Heard(event);
                       },
                       [self = shared_from_this()](const http::Response& response) {
-                        // Over, out of time, or nothing to watch: what there is says the
-                        // resource itself.
+                        // The stream is over, out of time, or empty: the resource has the final
+                        // state.
                         if (response.status >= 400 && response.status != 499)
                           return self->Fail(SaidBy(response));
                         self->Read();
@@ -170,7 +171,7 @@ class Mcp::Call : public std::enable_shared_from_this<Mcp::Call> {
     });
   }
 
-  // What was asked as `step` has had its time, unless it is over already: what there is is read.
+  // Ends the wait for `step` unless it is over already; then the resource is read as it is.
   void EndWait(int step) {
     std::function<void()> hang_up;
     {
@@ -203,7 +204,7 @@ class Mcp::Call : public std::enable_shared_from_this<Mcp::Call> {
   }
 
   void Succeed(json content) { Answer(ResultOf(ask_, ToolResult(std::move(content)))); }
-  // A tool that fails is a result: the assistant reads why, and tries another way.
+  // A failed tool call is a result: the assistant reads why, and tries another way.
   void Fail(absl::string_view why) {
     Answer(ResultOf(ask_, ToolResult(CleanText(why, 2000), /*is_error=*/true)));
   }
@@ -213,7 +214,7 @@ class Mcp::Call : public std::enable_shared_from_this<Mcp::Call> {
     const MutexLock lock(mu_);
     if (exchange_ == nullptr) return;
     Begin();
-    // A client that has no room misses a line, not the result.
+    // A client without room misses a line, not the result.
     static_cast<void>(exchange_->Write(Sse(ProgressOf(ask_, ++progress_, line))));
   }
 
@@ -226,8 +227,8 @@ class Mcp::Call : public std::enable_shared_from_this<Mcp::Call> {
     if (const std::shared_ptr<http::Exchange> exchange = Take()) exchange->Respond(Reply(message));
   }
 
-  // The last message of a stream, which waits for room where the client has none. False when there
-  // is none to send.
+  // The last message of a stream, which waits until the client has room. False if there is none to
+  // send.
   bool SendLast() {
     std::shared_ptr<http::Exchange> exchange;
     {
@@ -240,8 +241,8 @@ class Mcp::Call : public std::enable_shared_from_this<Mcp::Call> {
     return true;
   }
 
-  // The exchange, for who answers it; null when somebody did. What hangs up holds this, so this
-  // lets go of it.
+  // The exchange, for the caller that answers it; null if somebody has. The exchange's callbacks
+  // hold this object, so this object lets go of the exchange.
   std::shared_ptr<http::Exchange> Take() {
     const MutexLock lock(mu_);
     return std::exchange(exchange_, nullptr);
@@ -256,8 +257,8 @@ class Mcp::Call : public std::enable_shared_from_this<Mcp::Call> {
     exchange_->Begin(std::move(head));
   }
 
-  // What is asked now, so that it can be hung up. It may be answered, and what comes after it
-  // asked, before it can be noted here.
+  // The request in flight, so that it can be hung up. It may be answered, and the next one made,
+  // before it can be noted here.
   struct Asked {
     int step = 0;
     std::function<void()> hang_up;
@@ -286,7 +287,7 @@ class Mcp::Call : public std::enable_shared_from_this<Mcp::Call> {
   const Ask ask_;
   const http::Headers credentials_;
   const bool streams_;
-  // Of one step after the other, never of two at a time.
+  // Used by one step after the other, never by two at a time.
   int step_ = 0;
   ApiCall call_;
   Mutex mu_;
@@ -307,7 +308,7 @@ Mcp::Mcp(http::Handler& api, Executor& executor, Timers& timers, Options options
 
 http::HeadVerdict Mcp::LookAtHead(const http::Request& head) {
   constexpr std::size_t kMostOfStrangers = 64 << 10;
-  // As the API would see it, whose requests these become.
+  // In the view of the API, which gets these requests.
   http::Request inner = head;
   inner.target = "/v1/";
   http::HeadVerdict verdict = api_.LookAtHead(inner);
@@ -331,7 +332,7 @@ void Mcp::Handle(http::Request request, std::shared_ptr<http::Exchange> exchange
     response.headers.Add("Allow", "POST");
     return exchange->Respond(std::move(response));
   }
-  // A message of megabytes takes a while to read: not here, where all connections are served.
+  // Reading a message of megabytes takes a while: not on this thread, which serves all connections.
   const auto shared = std::make_shared<http::Request>(std::move(request));
   if (executor_.TrySchedule([this, shared, exchange] { Answer(*shared, exchange); })) return;
   exchange->Respond(api_.Refuse(503, "too many requests are being answered: try again"));
@@ -376,7 +377,7 @@ json Mcp::Discovered(const Ask& ask) const {
             {"cacheScope", "public"},
             {"_meta", {{"io.modelcontextprotocol/serverInfo", server}}}};
   }
-  // The client's version where it is one of ours, else the newest of this era.
+  // The client's version if we support it, else the newest of this era.
   std::string version = "2025-11-25";
   const auto asked = ask.params.find("protocolVersion");
   if (asked != ask.params.end() && (*asked == "2025-06-18" || *asked == "2025-03-26")) {

@@ -14,21 +14,21 @@
 namespace galen::gateway::mcp {
 
 // The Model Context Protocol at POST /mcp, so that assistants can have Galen diagnose: streamable
-// HTTP in both eras, without sessions. Each tool is a request of the public API in the name of
-// whoever asks, so keys, tenants, limits and what customers are not shown hold here without being
-// known here. Thread-safe.
+// HTTP in both eras, without sessions. Each tool is a request of the public API in the name of its
+// client, so keys, tenants, limits and redaction apply here without being implemented here.
+// Thread-safe.
 class Mcp final : public http::Handler {
  public:
   struct Options {
-    // Sites whose pages may ask, as of --cors_origins. A page of any other site is refused: it may
-    // have been led here by a name server (MCP 2026-07-28, transports, DNS rebinding).
+    // Sites whose pages may send requests, from --cors_origins. A page of any other site is
+    // refused: a name server may have led it here (MCP 2026-07-28, transports, DNS rebinding).
     std::vector<std::string> origins;
   };
-  // `api` serves /v1/..., `timers` end what was waited for long enough; all must outlive this.
+  // `api` serves /v1/..., `timers` end waits; all must outlive this.
   Mcp(http::Handler& api, Executor& executor, Timers& timers, Options options);
 
   void Handle(http::Request request, std::shared_ptr<http::Exchange> exchange) override;
-  // Without a credential one may ask what there is, which takes little.
+  // A client without a credential may list the tools, in a body of at most 64 KiB.
   http::HeadVerdict LookAtHead(const http::Request& head) override;
   http::Response Refuse(int status, const std::string& why) override {
     return api_.Refuse(status, why);

@@ -44,7 +44,7 @@ std::string TextOf(const json& object, const char* name) {
   return it != object.end() && it->is_string() ? it->get<std::string>() : std::string();
 }
 
-// A header's value, which may be written as =?base64?...?= where it is not plain ASCII.
+// A header's value, which may be encoded as =?base64?...?= if it is not plain ASCII.
 std::string Decoded(absl::string_view value) {
   absl::string_view inner = value;
   if (absl::ConsumePrefix(&inner, "=?base64?") && absl::ConsumeSuffix(&inner, "?=")) {
@@ -54,7 +54,7 @@ std::string Decoded(absl::string_view value) {
   return std::string(value);
 }
 
-// What is wrong with the headers of a modern request that repeat its body.
+// The mismatch between the body of a modern request and the headers that repeat it, if any.
 std::optional<std::string> Mismatch(const http::Request& request, const Ask& ask,
                                     const std::string& version) {
   const std::string target = ask.method == "tools/call"       ? TextOf(ask.params, "name")
@@ -109,12 +109,12 @@ std::variant<Ask, http::Response> Read(const http::Request& request) {
   ask.takes_stream = absl::StrContains(accept, "text/event-stream") || accept == "*/*";
   std::optional<json> document = ParseBounded(request.body);
   if (!document.has_value()) {
-    return Reply(ErrorOf(ask, kParseError, "The body is no JSON, or nests too deep"), 400);
+    return Reply(ErrorOf(ask, kParseError, "The body is not JSON, or nests too deep"), 400);
   }
   const auto invalid = [&](absl::string_view why) {
     return Reply(ErrorOf(ask, kInvalidRequest, why), 400);
   };
-  // A list of messages went out of the protocol with 2025-06-18.
+  // The protocol dropped lists of messages in 2025-06-18.
   if (!document->is_object()) return invalid("The body is not one JSON-RPC message");
   if (TextOf(*document, "jsonrpc") != "2.0") return invalid("\"jsonrpc\" is not \"2.0\"");
   ask.method = TextOf(*document, "method");
@@ -126,7 +126,7 @@ std::variant<Ask, http::Response> Read(const http::Request& request) {
     ask.id = *id;
   }
   if (const auto params = document->find("params"); params != document->end()) {
-    if (!params->is_object()) return invalid("\"params\" is no object");
+    if (!params->is_object()) return invalid("\"params\" is not an object");
     ask.params = *params;
   }
   const auto meta_it = ask.params.find("_meta");
@@ -138,7 +138,7 @@ std::variant<Ask, http::Response> Read(const http::Request& request) {
   const std::string header(request.headers.Get("MCP-Protocol-Version"));
   const std::string version = TextOf(meta, kMetaVersion);
   if (version.empty() && header != kModernVersion) {
-    // "initialize" settles the version; who says none afterwards speaks 2025-03-26.
+    // "initialize" settles the version; a client that names none afterwards speaks 2025-03-26.
     ask.era = Era::kLegacy;
     if (!header.empty() && !IsLegacy(header)) {
       return Reply(ErrorOf(ask, kUnsupportedVersion, "Unsupported protocol version",

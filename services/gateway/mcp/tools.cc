@@ -69,7 +69,7 @@ constexpr char kTools[] = R"json([
   "annotations": {"readOnlyHint": true, "openWorldHint": false}},
  {"name": "submit_feedback",
   "title": "Answer or add to a diagnosis",
-  "description": "Adds what is known to a diagnosis, also to one that is over: words and pasted outputs, which are read as evidence. Starts another round: checks run again, every verdict is given anew, and report.changes says what it changed. report.questions says what would decide.",
+  "description": "Adds what is known to a diagnosis, also to one that is over: words and pasted outputs, which are read as evidence. Starts another round: checks run again, every verdict is given again, and report.changes says what it changed. report.questions says what would decide.",
   "inputSchema": {"type": "object", "additionalProperties": false, "required": ["name", "text"],
    "properties": {"name": {"type": "string", "pattern": "^tenants/[a-z0-9-]{1,63}/diagnoses/[a-z0-9-]{1,63}$"}, "text": {"type": "string", "maxLength": 1048576}, "requestId": {"type": "string", "maxLength": 128}, "waitSeconds": {"type": "integer", "minimum": 0, "maximum": 50}}},
   "annotations": {"readOnlyHint": false, "destructiveHint": false, "idempotentHint": true, "openWorldHint": false}},
@@ -120,9 +120,9 @@ const json* SchemaOf(absl::string_view tool) {
   return nullptr;
 }
 
-// Holds arguments against what the schema says of names and kinds.
+// Checks the names and types of arguments against the schema.
 absl::Status CheckArguments(const json& schema, const json& arguments) {
-  if (!arguments.is_object()) return Wrong("arguments", "is no object");
+  if (!arguments.is_object()) return Wrong("arguments", "is not an object");
   const json& properties = schema["properties"];
   for (const auto& [name, value] : arguments.items()) {
     const auto known = properties.find(name);
@@ -131,7 +131,7 @@ absl::Status CheckArguments(const json& schema, const json& arguments) {
     const bool right = type == "string"    ? value.is_string()
                        : type == "integer" ? value.is_number_integer()
                                            : value.is_array();
-    if (!right) return Wrong(name, absl::StrCat("is no ", type));
+    if (!right) return Wrong(name, absl::StrCat("is not of type ", type));
     if (type == "string" && known->contains("maxLength") &&
         value.get_ref<const std::string&>().size() > (*known)["maxLength"].get<std::size_t>()) {
       return Wrong(name, "is too long");
@@ -155,7 +155,7 @@ absl::Status CheckList(const json& arguments, const char* name, absl::string_vie
   const auto list = arguments.find(name);
   if (list == arguments.end()) return absl::OkStatus();
   for (const json& one : *list) {
-    if (!one.is_string()) return Wrong(name, absl::StrCat("is no list of ", what));
+    if (!one.is_string()) return Wrong(name, absl::StrCat("is not a list of ", what));
   }
   return absl::OkStatus();
 }
@@ -267,7 +267,7 @@ absl::StatusOr<ApiCall> CallOf(absl::string_view tool, const json& arguments,
 
 json Digest(const json& diagnosis) {
   json digest = diagnosis;
-  // As one level: what a reader wants first is not three levels deep.
+  // Flattens the report, so that its main fields are not three levels deep.
   if (const auto report = digest.find("report"); report != digest.end()) {
     json inner = std::move(*report);
     digest.erase("report");

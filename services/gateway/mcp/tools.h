@@ -7,10 +7,10 @@
 #include "absl/strings/string_view.h"
 #include "nlohmann/json.hpp"
 
-// What an assistant may ask Galen, and which request of the public API each of it is. Pure.
+// The tools of an assistant, and the request of the public API behind each. Pure.
 namespace galen::gateway::mcp {
 
-// The list as tools/list gives it, always in the same order.
+// The list for tools/list, always in the same order.
 const nlohmann::json& Tools();
 
 // A request of the public API.
@@ -19,29 +19,29 @@ struct ApiCall {
   std::string target;
   std::string body;
   std::string idempotency_key;  // "": none
-  // After it (or at once, where `method` is empty), the diagnosis is watched until it is over or
-  // `wait_seconds` have passed, and then read from `then`.
+  // After the request (or at once, if `method` is empty), the diagnosis is watched until it is over
+  // or `wait_seconds` have passed, and then read from `then`.
   bool watches = false;
   int wait_seconds = 0;
   std::string then;           // target of the final GET; "" where the diagnosis is yet to be named
-  bool lists_checks = false;  // of what the catalogue has, the checks are wanted
+  bool lists_checks = false;  // the answer is the checks of the catalogue
   std::string evidence;       // id of the one piece of evidence that is wanted of it
 };
 
-// What `tool` with `arguments` asks. NOT_FOUND: there is no such tool; INVALID_ARGUMENT an argument
-// that is missing, wrong, or not known. `tenant`: where the arguments name none.
+// The API call for `tool` with `arguments`. NOT_FOUND: there is no such tool; INVALID_ARGUMENT: an
+// argument is missing, wrong or unknown. `tenant`: used if the arguments name none.
 absl::StatusOr<ApiCall> CallOf(absl::string_view tool, const nlohmann::json& arguments,
                                absl::string_view tenant);
 
 // The final GET for a diagnosis.
 std::string ReportTarget(absl::string_view name);
 
-// What a tool gives of a diagnosis: name, state, cause with evidence, what was ruled out, what to
-// do.
+// A tool's summary of a diagnosis: name, state, cause with evidence, causes that were ruled out,
+// next steps.
 nlohmann::json Digest(const nlohmann::json& diagnosis);
-// Of the catalogue as /v1/knowledge gives it, the checks that run_checks takes.
+// The checks that run_checks accepts, from the catalogue in /v1/knowledge.
 nlohmann::json ChecksOf(const nlohmann::json& knowledge);
-// The one piece of evidence of a diagnosis; null when there is none of that id.
+// The piece of evidence with this id; null if the diagnosis has none.
 nlohmann::json EvidenceOf(const nlohmann::json& diagnosis, absl::string_view id);
 
 }  // namespace galen::gateway::mcp

@@ -18,7 +18,7 @@ using nlohmann::json;
 
 constexpr std::size_t kMostBytes = 16 << 10;
 
-absl::Status NoToken() { return absl::UnauthenticatedError("this is no token"); }
+absl::Status NoToken() { return absl::UnauthenticatedError("this is not a token"); }
 
 bool IsBase64Url(absl::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
@@ -26,7 +26,7 @@ bool IsBase64Url(absl::string_view text) {
   });
 }
 
-// Refuses also what parsers disagree about: a name twice.
+// Also refuses a repeated name, on which parsers disagree.
 absl::StatusOr<json> ObjectOf(absl::string_view part) {
   std::string text;
   if (!IsBase64Url(part) || !absl::WebSafeBase64Unescape(part, &text)) return NoToken();
@@ -76,7 +76,7 @@ absl::StatusOr<TokenParts> ParseToken(absl::string_view text) {
   TokenParts token;
   token.alg = TextOf(*header, "alg");
   token.kid = TextOf(*header, "kid");
-  // What must be understood and is not (RFC 7515 section 4.1.11).
+  // An extension marked as critical must be understood, and none is (RFC 7515 section 4.1.11).
   if (header->contains("crit") || token.alg.empty() || token.kid.empty()) {
     return absl::UnauthenticatedError("the token's header is not one that is taken here");
   }
@@ -104,7 +104,7 @@ absl::Status CheckToken(const TokenParts& token, const JwkSet& keys, absl::strin
   if (!expires.has_value() || now >= *expires + kTokenLeeway) {
     return absl::UnauthenticatedError("the token has expired");
   }
-  // What has no end worth the name cannot be taken back.
+  // A token that is valid for so long cannot be revoked in practice.
   if (*expires - now > kLongestToken) {
     return absl::UnauthenticatedError(
         absl::StrCat("the token is good for longer than ", absl::FormatDuration(kLongestToken)));
@@ -118,7 +118,7 @@ absl::Status CheckToken(const TokenParts& token, const JwkSet& keys, absl::strin
   }
   const std::string subject = TextOf(token.claims, "sub");
   if (subject.empty() || subject.size() > 256) {
-    return absl::UnauthenticatedError("the token does not say whose it is");
+    return absl::UnauthenticatedError("the token names no valid subject");
   }
   return absl::OkStatus();
 }

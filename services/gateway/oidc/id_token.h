@@ -9,33 +9,33 @@
 #include "nlohmann/json.hpp"
 #include "services/gateway/oidc/jwk_set.h"
 
-// JSON web tokens in compact form (RFC 7519, RFC 7515), as OpenID Connect has them. Pure; a token
-// is a hostile text of at most 16 KiB, and no message repeats any of it.
+// JSON web tokens in compact form (RFC 7519, RFC 7515), as in OpenID Connect. Pure; a token is a
+// hostile text of at most 16 KiB, and no message repeats any of it.
 namespace galen::gateway {
 
-// How much the clocks of the provider and this machine may differ.
+// The greatest difference between the clocks of the provider and this machine.
 inline constexpr absl::Duration kTokenLeeway = absl::Seconds(60);
-// How far ahead the end of a token may lie.
+// The latest expiry of a token, from now.
 inline constexpr absl::Duration kLongestToken = absl::Hours(24 * 7);
 
-// Three parts, not yet believed.
+// The three parts of a token, not verified yet.
 struct TokenParts {
   std::string alg;
   std::string kid;
   nlohmann::json claims;
-  std::string signed_text;  // what the signature is of
+  std::string signed_text;  // the signed text
   std::string signature;
 };
 
-// True for what may be a token, and so is no API key: two dots.
+// True if the text may be a token, and so is not an API key: it has two dots.
 bool LooksLikeToken(absl::string_view text);
 
-// UNAUTHENTICATED: this is no token, or one that asks for what is not done here (`crit`, no `kid`,
-// an algorithm "none").
+// UNAUTHENTICATED: this is not a token, or it needs what is unsupported here (`crit`, no `kid`, an
+// algorithm "none").
 absl::StatusOr<TokenParts> ParseToken(absl::string_view text);
 
-// OK when the token is signed by `keys`, is of `issuer` for `audience`, and good at `now`.
-// UNAUTHENTICATED with what is wrong.
+// OK if the token is signed by `keys`, is of `issuer` for `audience`, and valid at `now`.
+// UNAUTHENTICATED with the problem.
 absl::Status CheckToken(const TokenParts& token, const JwkSet& keys, absl::string_view issuer,
                         absl::string_view audience, absl::Time now);
 

@@ -22,12 +22,12 @@ using nlohmann::json;
 
 constexpr std::size_t kMostKeySetBytes = 256 << 10;
 constexpr std::size_t kMostKeys = 64;
-// NIST SP 800-131A: less is broken; more is a way to make verifying slow.
+// NIST SP 800-131A: fewer bits are broken; more would make verification slow.
 constexpr int kLeastRsaBits = 2048;
 constexpr int kMostRsaBits = 8192;
 
-// Of RFC 7518 section 3.1 and RFC 8037 what identity providers sign with. None is symmetric: a
-// public key must never be taken for a secret.
+// Signature algorithms of identity providers, from RFC 7518 section 3.1 and RFC 8037. None is
+// symmetric: a public key must never be taken for a secret.
 struct Algorithm {
   absl::string_view name;
   absl::string_view kind;
@@ -90,7 +90,7 @@ std::shared_ptr<EVP_PKEY> FromData(const char* type, OSSL_PARAM_BLD* builder) {
     return nullptr;
   }
   std::shared_ptr<EVP_PKEY> made = Shared(key);
-  // A point that is not on the curve, and the like.
+  // A point that is not on the curve, for example.
   const KeyContextPtr check(EVP_PKEY_CTX_new_from_pkey(nullptr, made.get(), nullptr));
   if (check == nullptr || EVP_PKEY_public_check(check.get()) != 1) {
     ERR_clear_error();
@@ -128,7 +128,7 @@ std::shared_ptr<EVP_PKEY> EcKey(const json& jwk, const char* group, std::size_t 
   return FromData("EC", builder.get());
 }
 
-// JWS has the two numbers side by side (RFC 7518 section 3.4), OpenSSL wants them in DER.
+// JWS has the two numbers side by side (RFC 7518 section 3.4), OpenSSL needs them in DER.
 std::string DerSignature(absl::string_view raw, std::size_t half) {
   if (raw.size() != 2 * half) return "";
   const SignaturePtr signature(ECDSA_SIG_new());
@@ -191,7 +191,7 @@ absl::StatusOr<JwkSet> JwkSet::Parse(absl::string_view text) {
   const json document = ParseJson(text);
   const auto keys = document.is_object() ? document.find("keys") : document.end();
   if (!document.is_object() || keys == document.end() || !keys->is_array()) {
-    return absl::InvalidArgumentError("is no key set: there is no list \"keys\"");
+    return absl::InvalidArgumentError("is not a key set: there is no list \"keys\"");
   }
   JwkSet set;
   for (const json& jwk : *keys) {

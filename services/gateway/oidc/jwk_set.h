@@ -17,16 +17,16 @@ namespace galen::gateway {
 // Copies share the keys. Thread-safe once made.
 class JwkSet {
  public:
-  // Reads a document of at most 256 KiB. Keys that sign nothing, that have no `kid`, or of a kind
-  // that is not in docs/api.md are passed over, as RFC 7517 section 5 asks; INVALID_ARGUMENT when
-  // it is no key set, or none of its keys is of use.
+  // Reads a document of at most 256 KiB. Keys that are not for signatures, that have no `kid`, or
+  // whose kind is not in docs/api.md are ignored, as RFC 7517 section 5 asks. INVALID_ARGUMENT: it
+  // is not a key set, or none of its keys is usable.
   static absl::StatusOr<JwkSet> Parse(absl::string_view json);
 
   bool Has(absl::string_view kid) const { return keys_.find(kid) != keys_.end(); }
   std::size_t size() const { return keys_.size(); }
 
-  // OK when `signature` is that of `text` by the key `kid` with the algorithm `alg` ("RS256"),
-  // which must be one that this key is for. UNAUTHENTICATED otherwise.
+  // OK if `signature` is that of `text` by the key `kid` with the algorithm `alg` ("RS256"), which
+  // must fit the key. UNAUTHENTICATED otherwise.
   absl::Status Verify(absl::string_view kid, absl::string_view alg, absl::string_view text,
                       absl::string_view signature) const;
 

@@ -14,8 +14,8 @@
 
 namespace galen::gateway {
 
-// Knows who asks by a token of an identity provider, `Authorization: Bearer TOKEN`; whoever brings
-// none is asked for an API key. The providers' keys are fetched on a thread of its own: a request
+// Authenticates clients by a token of an identity provider, `Authorization: Bearer TOKEN`; a client
+// without one needs an API key. The providers' keys are fetched on a thread of its own: a request
 // never waits for a provider. Thread-safe.
 class OidcAccess final : public Access {
  public:
@@ -24,8 +24,8 @@ class OidcAccess final : public Access {
     absl::Duration tick = absl::Milliseconds(200);
     FetchDocument fetch;  // none: FetchOverHttp
   };
-  // `keys` (of those without a token) and `clock` must outlive it. `tell` gets a sentence when a
-  // provider cannot be asked, and when it can be again.
+  // `keys` (for clients without a token) and `clock` must outlive it. `tell` gets a sentence when a
+  // provider becomes unreachable, and when it is reachable again.
   OidcAccess(const std::vector<OidcIssuer>& issuers, Access& keys, const Clock& clock,
              std::function<void(const std::string&)> tell, Options options);
   ~OidcAccess() override;

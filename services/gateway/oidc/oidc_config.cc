@@ -18,7 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-// HTTPS; plain HTTP on this machine alone, where nobody can change the keys on their way.
+// HTTPS; plain HTTP on this machine alone, where nobody can change the keys in transit.
 bool IsSafeUrl(absl::string_view url) {
   if (absl::StartsWith(url, "https://")) return url.size() > 8;
   constexpr absl::string_view kPlain = "http://";
@@ -38,13 +38,13 @@ absl::Status ReadTenant(const Yaml& value, absl::string_view file, OidcIssuer& i
   }
   GALEN_ASSIGN_OR_RETURN(issuer.tenant, YamlText(value, file, "tenant"));
   if (issuer.tenant != "*" && !IsTenant(issuer.tenant)) {
-    return YamlError(value, file, "tenant: is no name of a tenant");
+    return YamlError(value, file, "tenant: is not a tenant name");
   }
   return absl::OkStatus();
 }
 
 absl::Status ReadRoles(const Yaml& value, absl::string_view file, OidcIssuer& issuer) {
-  if (value.kind != Yaml::Kind::kMap) return YamlError(value, file, "roles: is no map");
+  if (value.kind != Yaml::Kind::kMap) return YamlError(value, file, "roles: is not a map");
   for (const Yaml::Field& field : value.fields) {
     if (field.name == "claim") {
       GALEN_ASSIGN_OR_RETURN(issuer.role_claim, YamlText(field.value, file, "roles.claim"));
@@ -88,10 +88,10 @@ absl::StatusOr<OidcIssuer> ReadIssuer(const Yaml& value, absl::string_view file)
     }
   }
   if (!IsSafeUrl(issuer.issuer)) {
-    return YamlError(value, file, "issuer: is no https:// URL, nor http:// on loopback");
+    return YamlError(value, file, "issuer: is not an https:// URL, nor http:// on loopback");
   }
   if (!issuer.jwks.empty() && !IsSafeUrl(issuer.jwks)) {
-    return YamlError(value, file, "jwks: is no https:// URL, nor http:// on loopback");
+    return YamlError(value, file, "jwks: is not an https:// URL, nor http:// on loopback");
   }
   if (issuer.audience.empty()) {
     return YamlError(value, file, "audience: is missing; tokens for others would be taken");
@@ -105,9 +105,9 @@ absl::StatusOr<OidcIssuer> ReadIssuer(const Yaml& value, absl::string_view file)
   return issuer;
 }
 
-// What a claim holds: one text, several words in one (scopes), or a list.
-// `separated`: a text holds several, with blanks between, as of `scope` (RFC 8693 4.2). What groups
-// and roles are called may hold blanks: "my gpu-leads team" is not gpu-leads.
+// The words of a claim: one text, several words in one text (scopes), or a list.
+// `separated`: a text has several words with blanks between, as in `scope` (RFC 8693 4.2). Names of
+// groups and roles may have blanks: "my gpu-leads team" is not gpu-leads.
 std::set<std::string> WordsOf(const json& claims, const std::string& name, bool separated) {
   std::set<std::string> words;
   const auto it = claims.find(name);
@@ -141,7 +141,7 @@ absl::StatusOr<std::vector<OidcIssuer>> ParseOidcConfig(absl::string_view text,
     GALEN_ASSIGN_OR_RETURN(OidcIssuer issuer, ReadIssuer(item, file));
     for (const OidcIssuer& other : issuers) {
       if (other.issuer == issuer.issuer) {
-        return YamlError(item, file, "issuer: stands there twice");
+        return YamlError(item, file, "issuer: is listed twice");
       }
     }
     issuers.push_back(std::move(issuer));
@@ -172,7 +172,7 @@ absl::StatusOr<Principal> PrincipalOf(const OidcIssuer& issuer, const json& clai
   principal.tenant = issuer.tenant;
   if (!issuer.tenant_claim.empty()) {
     const auto it = claims.find(issuer.tenant_claim);
-    // A claim never opens all tenants: whoever fills it in need not be the provider.
+    // A claim never opens all tenants: its author need not be the provider.
     if (it == claims.end() || !it->is_string() || !IsTenant(it->get_ref<const std::string&>())) {
       return absl::PermissionDeniedError("the token names no tenant");
     }

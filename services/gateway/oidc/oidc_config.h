@@ -12,29 +12,29 @@
 
 namespace galen::gateway {
 
-// One identity provider, and what its tokens are worth here. docs/api.md has the file.
+// One identity provider and the rights of its tokens. docs/api.md describes the file.
 struct OidcIssuer {
-  std::string issuer;        // as it stands in `iss`, to the byte
+  std::string issuer;        // as in `iss`, to the byte
   std::string audience;      // that must be in `aud`
   std::string jwks;          // URL of the keys; "": as the provider's discovery document says
   std::string ca_file;       // instead of the system's authorities
-  std::string tenant;        // of everybody with such a token; "*": any (roles above customer)
+  std::string tenant;        // of every such token; "*": any (roles above customer)
   std::string tenant_claim;  // or the claim that names the tenant
   std::string role_claim = "groups";
-  // Role by what the claim holds; the highest one counts. Nobody else is let in.
+  // Role by a value of the claim; the highest one counts. A token without any is refused.
   std::vector<std::pair<UserRole, std::vector<std::string>>> roles;
-  std::string scope_claim;  // "": whoever is let in may read and write
+  std::string scope_claim;  // "": every accepted token may read and write
 };
 
 // Reads the file. INVALID_ARGUMENT "file:line: what; remedy".
 absl::StatusOr<std::vector<OidcIssuer>> ParseOidcConfig(absl::string_view text,
                                                         absl::string_view file);
 
-// The same from a file; NOT_FOUND when it cannot be read.
+// The same from a file; NOT_FOUND: it cannot be read.
 absl::StatusOr<std::vector<OidcIssuer>> LoadOidcConfig(const std::string& path);
 
-// Who has a token of this issuer with these claims, which were checked. PERMISSION_DENIED: a role
-// or a tenant is not given. Pure.
+// The owner of a token of this issuer with these verified claims. PERMISSION_DENIED: they give no
+// role or no tenant. Pure.
 absl::StatusOr<Principal> PrincipalOf(const OidcIssuer& issuer, const nlohmann::json& claims);
 
 }  // namespace galen::gateway

@@ -18,7 +18,7 @@ namespace {
 constexpr absl::Duration kFetchTime = absl::Seconds(10);
 constexpr std::size_t kMostAnswerBytes = 256 << 10;
 
-// OpenID Connect Discovery 1.0 section 4. The document must speak for the issuer that was asked.
+// OpenID Connect Discovery 1.0 section 4. The document must name the issuer that was asked.
 absl::StatusOr<std::string> KeysUrl(const OidcIssuer& issuer, const FetchDocument& fetch) {
   if (!issuer.jwks.empty()) return issuer.jwks;
   const std::string url =
@@ -101,7 +101,7 @@ absl::StatusOr<std::shared_ptr<const JwkSet>> ProviderKeys::For(const std::strin
   const absl::Time now = clock_.Now();
   const bool believed = keys_ != nullptr && now - fetched_ < times_.believed;
   if (believed && keys_->Has(kid)) return keys_;
-  // Keys are changed now and then; but who names keys that there are not is no reason to ask the
+  // Keys change now and then, but a client that names unknown keys must not make us ask the
   // provider again and again.
   if (wanted_ || failed_ || now - tried_ >= times_.least) {
     wanted_ = true;

@@ -16,22 +16,24 @@
 
 namespace galen::gateway {
 
-// Gets a document of the provider's: an HTTP GET. Blocks; the error says what went wrong.
+// Gets a document of the provider by an HTTP GET. Blocks.
 using FetchDocument =
     std::function<absl::StatusOr<std::string>(const OidcIssuer& issuer, const std::string& url)>;
 
-// FetchDocument over HTTP with TLS, of at most 256 KiB and in at most 10 s; CANCELLED sooner.
+// FetchDocument over HTTP with TLS, of at most 256 KiB and in at most 10 s; CANCELLED if stopped
+// sooner.
 absl::StatusOr<std::string> FetchOverHttp(const OidcIssuer& issuer, const std::string& url,
                                           const Cancellation& cancellation);
 
-// The keys of one provider, and when to get them anew. Thread-safe.
+// The keys of one provider, and when to fetch them again. Thread-safe.
 class ProviderKeys {
  public:
   struct Times {
     absl::Duration refresh = absl::Minutes(10);
-    // No sooner than this, however many tokens name keys that nobody knows.
+    // No sooner than this, however many tokens name unknown keys.
     absl::Duration least = absl::Seconds(10);
-    // After a failure again; while the provider is away, its last keys are believed this long.
+    // Pause after a failure; and how long the last keys stay valid while the provider is
+    // unreachable.
     absl::Duration retry = absl::Seconds(30);
     absl::Duration believed = absl::Hours(24);
   };
@@ -43,11 +45,11 @@ class ProviderKeys {
 
   // Whether Refresh() should be called now.
   bool Due() const;
-  // Gets the keys. The provider's error; what was known stays.
+  // Fetches the keys. On an error of the provider the known keys stay.
   absl::Status Refresh(const FetchDocument& fetch);
 
-  // The keys, when `kid` is among them. UNAVAILABLE: not yet known, but a Refresh() is due because
-  // of it, try again; UNAUTHENTICATED: there is no such key.
+  // The keys, if `kid` is among them. UNAVAILABLE: it is unknown yet, so that a Refresh() is due,
+  // try again; UNAUTHENTICATED: there is no such key.
   absl::StatusOr<std::shared_ptr<const JwkSet>> For(const std::string& kid);
 
  private:

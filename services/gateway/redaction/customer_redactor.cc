@@ -41,7 +41,7 @@ constexpr absl::string_view kForTheProvider = "the provider is shown what it saw
 
 bool IsNameChar(char c) { return absl::ascii_isalnum(c) || c == '-' || c == '_'; }
 
-// "tenants/globex/..." in a text of acme's: a name that Galen gave to what is another's.
+// "tenants/globex/..." in a text of acme's: a name that Galen gave to a resource of another tenant.
 std::string WithoutOtherTenants(absl::string_view tenant, std::string text) {
   std::size_t at = 0;
   while ((at = text.find(kTenants.data(), at, kTenants.size())) != std::string::npos) {
@@ -89,12 +89,13 @@ absl::StatusOr<CustomerRedactor> CustomerRedactor::Parse(absl::string_view text,
     } else if (rule.first == "replace") {
       const std::pair<std::string, std::string> pattern =
           absl::StrSplit(name, absl::MaxSplits(' ', 1));
-      if (pattern.second.empty()) return wrong("this is no \"replace KIND PATTERN\"");
+      if (pattern.second.empty())
+        return wrong("the pattern is missing; write \"replace KIND PATTERN\"");
       const absl::Status added = redactor.redactor_.AddPattern(
           absl::StrReplaceAll(pattern.first, {{"-", " "}}), pattern.second);
       if (!added.ok()) return wrong(added.message());
     } else {
-      return wrong(absl::StrCat("\"", rule.first, "\" is no rule"));
+      return wrong(absl::StrCat("\"", rule.first, "\" is not a rule"));
     }
   }
   return redactor;
@@ -129,7 +130,7 @@ class CustomerRedactor::Filter {
   Filter(const CustomerRedactor& rules, absl::string_view tenant)
       : rules_(rules), tenant_(tenant), levels_(rules.levels_->Get()) {}
 
-  // Takes out of what checks saw all but what each of them shows a customer.
+  // Removes the output of checks that they do not show to customers.
   void Reduce(Message& message) {
     if (rules_.own_.count(std::string(message.GetDescriptor()->full_name())) > 0) return;
     if (auto* result = DynamicCastToGenerated<CheckResult>(&message)) return Reduce(*result);
@@ -155,7 +156,7 @@ class CustomerRedactor::Filter {
     if (auto* report = DynamicCastToGenerated<Report>(&message)) CutQuotes(*report);
   }
 
-  // Takes out the withheld fields, and notes what they said.
+  // Removes the withheld fields, and notes their texts.
   void Withhold(Message& message) {
     Walk(message, [this](Message& holder, const FieldDescriptor& field) {
       if (rules_.withheld_.count(std::string(field.full_name())) == 0) return true;
@@ -167,7 +168,7 @@ class CustomerRedactor::Filter {
 
   void Clean(Message& message) {
     Walk(message, [this](Message& holder, const FieldDescriptor& field) {
-      // Bytes are a log that the customer sent; they come in its own incident only.
+      // Bytes are a log from the customer; they appear in its own incident only.
       if (field.type() != FieldDescriptor::TYPE_STRING) return true;
       const Reflection& reflection = *holder.GetReflection();
       if (!field.is_repeated()) {
@@ -186,7 +187,7 @@ class CustomerRedactor::Filter {
   }
 
  private:
-  // Of "net.firewall@n1", or of a check's name.
+  // The level of "net.firewall@n1", or of a check's name.
   Check::Audience LevelOf(absl::string_view id) const {
     const auto found = levels_->find(id.substr(0, id.find('@')));
     return found == levels_->end() ? Check::VERDICT : found->second;
@@ -206,7 +207,7 @@ class CustomerRedactor::Filter {
     const Check::Audience level = LevelOf(result.check());
     if (level != Check::EXCERPT) result.clear_excerpt();
     if (level != Check::VERDICT) return;
-    // Why a check did not run is not what it saw.
+    // The reason that a check did not run is not its output.
     if (result.status() == CheckResult::PASS || result.status() == CheckResult::FAIL) {
       Note(result.message());
       result.set_message(std::string(kForTheProvider));
@@ -257,7 +258,7 @@ class CustomerRedactor::Filter {
     cause.set_explanation(absl::StrCat("it rests on ", id, "; ", kForTheProvider));
   }
 
-  // A ticket quotes the excerpts of its evidence, a line each, the last of them cut.
+  // A ticket quotes the excerpts of its evidence, one line each, the last one cut.
   void CutQuotes(Report& report) const {
     if (hidden_lines_.empty() || report.ticket().empty()) return;
     std::vector<absl::string_view> kept;
@@ -274,7 +275,7 @@ class CustomerRedactor::Filter {
     return next != hidden_lines_.end() && absl::StartsWith(*next, line);
   }
 
-  // `visit` gets every field that is set and not the customer's own; true: goes on below it.
+  // `visit` gets every field that is set and not the customer's own; true: descends into it.
   void Walk(Message& message, const std::function<bool(Message&, const FieldDescriptor&)>& visit) {
     if (rules_.own_.count(std::string(message.GetDescriptor()->full_name())) > 0) return;
     const Reflection& reflection = *message.GetReflection();
@@ -299,7 +300,7 @@ class CustomerRedactor::Filter {
     Note(holder.GetReflection()->GetString(holder, &field));
   }
   void Note(const std::string& said) {
-    // What is shorter may as well be a word of its own.
+    // A shorter text may be an ordinary word.
     if (said.size() >= kLeastNoted) said_.emplace(said, host::kRedacted);
   }
 
@@ -312,7 +313,7 @@ class CustomerRedactor::Filter {
   const CustomerRedactor& rules_;
   const absl::string_view tenant_;
   const std::shared_ptr<const Levels> levels_;
-  std::map<std::string, std::string> said_;  // of withheld fields, and what stands for it
+  std::map<std::string, std::string> said_;  // texts of withheld fields, and their replacement
   std::set<std::string, std::less<>> hidden_lines_;
 };
 

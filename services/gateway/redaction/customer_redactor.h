@@ -17,25 +17,25 @@
 
 namespace galen::gateway {
 
-// One finding has two audiences: the provider sees hardware, hosts and fabric, the customer sees
-// what concerns it. Which is which stands in knowledge/audience.txt, and for what a check saw with
-// the check (customer_sees). Thread-safe once made.
+// Adapts an answer to its audience: the provider sees hardware, hosts and fabric, the customer sees
+// its own concerns. knowledge/audience.txt assigns the fields, and each check assigns its output
+// (customer_sees). Thread-safe once made.
 class CustomerRedactor {
  public:
-  // INVALID_ARGUMENT with file and line: a rule that is none, a field that the API does not have, a
+  // INVALID_ARGUMENT with file and line: an invalid rule, a field that the API does not have, a
   // pattern that RE2 refuses.
   static absl::StatusOr<CustomerRedactor> Parse(absl::string_view text, absl::string_view file);
-  // audience.txt of the last of the directories that has one; NOT_FOUND when none does: without
-  // rules nothing may be shown.
+  // Reads audience.txt of the last directory that has one. NOT_FOUND: none has it; without rules
+  // nothing may be shown.
   static absl::StatusOr<CustomerRedactor> Load(
       const std::vector<std::string>& knowledge_directories);
 
-  // Takes out of an answer what a customer of `tenant` ("acme") is not shown. What a withheld field
-  // says is taken out of the texts, too.
+  // Removes what a customer of `tenant` ("acme") must not see from an answer. The text of a
+  // withheld field is also removed from other texts.
   void ForCustomer(absl::string_view tenant, google::protobuf::Message& message) const;
 
-  // From now on: what its checks show a customer. Of a check that is not there the verdict alone is
-  // shown, so before the first call that is so of every check.
+  // Sets which output of checks a customer sees. Customers see only the verdict of unknown checks,
+  // and so of every check before the first call.
   void Use(const knowledge::v1::KnowledgeBase& knowledge) const;
 
  private:

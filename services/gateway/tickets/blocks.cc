@@ -12,9 +12,9 @@ namespace {
 
 using OrderedJson = nlohmann::ordered_json;
 
-constexpr absl::string_view kMore = "More stands in the diagnosis: this ticket takes no more text.";
+constexpr absl::string_view kMore = "The diagnosis has more: this ticket takes no more text.";
 
-// "@name" calls people in most systems; a zero-width space behind the "@" keeps it from that.
+// "@name" notifies people in most systems; a zero-width space after the "@" prevents that.
 constexpr absl::string_view kQuietAt = "@\xe2\x80\x8b";
 
 std::string EscapeMarkdown(absl::string_view text) {
@@ -53,7 +53,7 @@ std::string EscapeMarkdown(absl::string_view text) {
   return escaped;
 }
 
-// A fence longer than any run of backticks within.
+// A fence longer than any run of backticks in the text.
 std::string MarkdownCode(absl::string_view text) {
   std::size_t longest = 2;
   std::size_t run = 0;
@@ -157,9 +157,9 @@ OrderedJson AdfOf(const Block& block) {
 
 OrderedJson RenderAdf(const std::vector<Block>& blocks, std::size_t most) {
   OrderedJson content = OrderedJson::array();
-  std::size_t size = 200;  // of what stands around
+  std::size_t size = 200;  // of the surrounding document
   for (const Block& block : blocks) {
-    if (block.text.empty() && block.lead.empty()) continue;  // an empty text is no ADF
+    if (block.text.empty() && block.lead.empty()) continue;  // ADF has no empty texts
     OrderedJson node = AdfOf(block);
     size += node.dump().size() + 40;
     if (size > most) {
@@ -197,7 +197,7 @@ std::string Escape(absl::string_view text, Form form) {
       return absl::StrReplaceAll(text,
                                  {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"@", kQuietAt}});
     case Form::kHtml:
-      // (In ServiceNow "[code]" and "[/code]" begin and end what is taken for HTML.)
+      // (In ServiceNow "[code]" and "[/code]" enclose HTML.)
       return absl::StrReplaceAll(text, {{"&", "&amp;"},
                                         {"<", "&lt;"},
                                         {">", "&gt;"},

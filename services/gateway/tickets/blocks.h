@@ -12,13 +12,13 @@
 
 namespace galen::gateway::tickets {
 
-// A piece of a ticket's text, before it is written in the form that a ticket system reads. All text
-// is foreign: it may hold anything but invalid UTF-8 and control characters.
+// A piece of a ticket's text, independent of the ticket system's form. All text is foreign: it may
+// hold anything but invalid UTF-8 and control characters.
 struct Block {
   enum class Kind : std::uint8_t { kHeading, kText, kItem, kCode, kLink };
   Kind kind = Kind::kText;
   std::string text;
-  std::string lead;  // kText, kItem: stands before it, in bold
+  std::string lead;  // kText, kItem: precedes it, in bold
   std::string url;   // kLink
 };
 
@@ -26,7 +26,7 @@ enum class Form : std::uint8_t { kPlain, kMarkdown, kSlack, kHtml, kAdf };
 std::optional<Form> ParseForm(absl::string_view name);
 
 // The blocks as text of at most `most` bytes, written so that nothing in them is taken for markup,
-// a mention or a marker of ours. What does not fit is left out from the end, block by block, and a
+// a mention or a marker of ours. If they do not fit, blocks are omitted from the end, and a
 // sentence says so. kAdf (Atlassian's document format) is an object, the others are text. Pure.
 nlohmann::ordered_json Render(const std::vector<Block>& blocks, Form form, std::size_t most);
 

@@ -7,12 +7,12 @@
 
 namespace galen::gateway::tickets {
 
-// A connection for each request. Redirects are not followed (a ticket system that moved is for a
-// person to say), answers of more than 8 MiB are refused. Thread-safe.
+// Uses a connection for each request. Redirects are not followed (a person must enter a new
+// address), and answers of more than 8 MiB are refused. Thread-safe.
 class CurlSender final : public Sender {
  public:
   absl::StatusOr<HttpAnswer> Send(const HttpCall& call, absl::Duration timeout) override;
-  // Ends what is under way, and what comes later at once.
+  // Ends the requests in flight, and later ones at once.
   void Stop() { stopping_.Cancel(); }
 
  private:

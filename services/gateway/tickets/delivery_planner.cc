@@ -15,9 +15,9 @@ constexpr absl::Duration kMostRetryAfter = absl::Hours(1);
 
 Decision ForTicket(const Target& target, const Situation& situation) {
   const v1::Ticket& ticket = *situation.ticket;
-  // What a person closed stays as the person left it.
+  // A ticket that a person closed stays as it is.
   if (ticket.has_close_time() || ticket.resolved()) return {Step::kDone, {}};
-  // Another round is under way: its end is told.
+  // Another round is running: its end is reported.
   if (situation.state == galen::v1::Diagnosis::PENDING ||
       situation.state == galen::v1::Diagnosis::RUNNING) {
     return {Step::kDone, {}};
@@ -65,7 +65,7 @@ Decision NextStep(const Target& target, const Situation& situation, absl::Time n
   }
   if (situation.ticket) return ForTicket(target, situation);
   const RequestForm* find = target.system.Find("find");
-  // One that may be there already is looked for, also when none would be opened now.
+  // Searches for a ticket that may exist already, even if none would be opened now.
   const bool unsure = due.has_opening_since();
   if (!unsure && target.when.count(std::string(StateName(situation.state))) == 0) {
     return {Step::kDone, {}};

@@ -14,7 +14,7 @@
 
 namespace galen::gateway::tickets {
 
-// What is to be done next for one diagnosis at one target.
+// The next step for one diagnosis at one target.
 enum class Step : std::uint8_t { kDone, kWait, kFind, kOpen, kUpdate, kComment, kResolve };
 // "find", "open", ...
 absl::string_view NameOf(Step step);
@@ -23,7 +23,7 @@ struct Situation {
   v1::TicketDue due;
   std::optional<v1::Ticket> ticket;
   galen::v1::Diagnosis::State state = galen::v1::Diagnosis::STATE_UNSPECIFIED;
-  // There is none: the target was asked for it just now.
+  // There is no ticket: the target was searched just now.
   bool looked = false;
 };
 
@@ -32,18 +32,18 @@ struct Decision {
   absl::Time at;  // kWait: until then
 };
 
-// One ticket for a diagnosis, and it tells of the latest state: looks for one before it opens one,
-// and believes that there is none only when the target would know by now of one whose opening we
-// never heard of. Pure.
+// Keeps one ticket for a diagnosis, with its latest state. It searches for a ticket before it opens
+// one, and assumes that there is none only once the target would list a ticket whose opening was
+// not acknowledged. Pure.
 Decision NextStep(const Target& target, const Situation& situation, absl::Time now);
 
-// What is to be stored when a step failed: when to try again (exponential with jitter, `chance` in
-// [0, 1), and not before the target said), or nothing more, for a dead letter: the target refused
-// it, or it has failed for three days. Pure.
+// Records a failed step: the time of the next attempt (exponential with jitter, `chance` in [0, 1),
+// not before the target allows it), or a dead letter if the target refused it or it has failed for
+// three days. Pure.
 void Fail(const Outcome& outcome, absl::Time now, double chance, v1::TicketDue& due);
 bool IsDead(const v1::TicketDue& due);
 
-// The pause after so many failures in a row: 5 s, doubling, at most 5 min; half of it jitter.
+// The pause after `failures` in a row: 5 s, doubling, at most 5 min; half of it jitter.
 absl::Duration PauseAfter(int failures, double chance);
 
 constexpr absl::Duration kGiveUpAfter = absl::Hours(72);

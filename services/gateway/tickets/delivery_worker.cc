@@ -17,10 +17,10 @@ namespace {
 constexpr int kDuePage = 100;
 constexpr int kMostDeliverySteps = 30;
 constexpr absl::Duration kLook = absl::Minutes(1);
-// Clocks of gateways differ: what is looked for may be a little older than we think.
+// Clocks of gateways differ: a ticket may be a little older than expected.
 constexpr absl::Duration kSlack = absl::Minutes(10);
 
-// Between taking a lease and sending; the lease then holds for the request, and more.
+// The longest time between taking a lease and sending; the lease then covers the request, and more.
 constexpr absl::Duration kMostDelay = absl::Seconds(5);
 
 absl::Duration LeaseOf(const Target& target) { return 2 * target.timeout + 3 * kMostDelay; }
@@ -42,7 +42,7 @@ absl::string_view WordOf(const Outcome& outcome) {
 
 }  // namespace
 
-// One thing that is due, while we hold its lease.
+// One due item, while we hold its lease.
 struct DeliveryWorker::Round {
   TicketStore::Due due;
   galen::v1::Diagnosis diagnosis;
@@ -73,7 +73,7 @@ void DeliveryWorker::Count(Step step, const Outcome& outcome) {
     paused_until_ = absl::InfinitePast();
     return;
   }
-  // A system that is down is asked by one at a time.
+  // One worker at a time tries a system that is down.
   ++failures_;
   absl::Duration pause = PauseAfter(failures_, dependencies_.chance());
   if (outcome.retry_after) pause = std::max(pause, std::min(*outcome.retry_after, absl::Hours(1)));
@@ -131,7 +131,8 @@ absl::Status DeliveryWorker::PutMine(Round& round) {
     round.leased_at = SteadyNow();
     const absl::Status put = tickets_.PutDue(target_.name, round.due);
     if (!absl::IsAborted(put)) return put;
-    // The scanner may have found a later event meanwhile; another worker must not have taken it.
+    // Meanwhile the scanner may have found a later event; another worker must not have taken the
+    // item.
     GALEN_ASSIGN_OR_RETURN(const std::optional<TicketStore::Due> there,
                            tickets_.GetDue(target_.name, round.due.value.diagnosis()));
     if (!there || there->value.owner() != round.due.value.owner()) return put;
@@ -140,7 +141,7 @@ absl::Status DeliveryWorker::PutMine(Round& round) {
   }
 }
 
-// Stores what failed, and gives the lease back.
+// Stores the failure, and releases the lease.
 absl::Status DeliveryWorker::Finish(const Outcome& failure, Round& round) {
   v1::TicketDue& due = round.due.value;
   Fail(failure, dependencies_.clock->Now(), dependencies_.chance(), due);
@@ -156,14 +157,14 @@ absl::Status DeliveryWorker::Finish(const Outcome& failure, Round& round) {
   due.clear_owner();
   due.clear_lease_expires();
   const absl::Status put = tickets_.PutDue(target_.name, round.due);
-  // (The scanner was quicker: the lease ends by itself.)
+  // (The scanner was faster: the lease expires.)
   return absl::IsAborted(put) ? absl::OkStatus() : put;
 }
 
 absl::Status DeliveryWorker::ReadDiagnosis(Round& round) {
   GALEN_ASSIGN_OR_RETURN(round.diagnosis, dependencies_.source->Get(round.due.value.diagnosis()));
   if (round.diagnosis.last_sequence() < round.due.value.sequence()) {
-    return absl::UnavailableError("what is shown of it is older than its log");
+    return absl::UnavailableError("the diagnosis that was read is older than its log");
   }
   if (target_.audience == Reader::kCustomer && dependencies_.redact) {
     const std::vector<std::string> parts = absl::StrSplit(round.diagnosis.name(), '/');
@@ -197,7 +198,7 @@ absl::Status DeliveryWorker::Process(TicketStore::Due taken) {
     if (decision.step == Step::kDone) {
       const absl::Status removed = tickets_.RemoveDue(target_.name, round.due);
       if (!absl::IsAborted(removed)) return removed;
-      // The scanner found a later event: that is still to be told.
+      // The scanner found a later event, which is still to be reported.
       GALEN_RETURN_IF_ERROR(PutMine(round));
       continue;
     }
@@ -231,7 +232,7 @@ absl::StatusOr<Outcome> DeliveryWorker::Exchange(Step step, Round& round) {
     refused.detail = std::string(call.status().message());
     return refused;
   }
-  // Who was frozen since it took the lease must not send: another one may be at it.
+  // A worker that was suspended after it took the lease must not send: another may be doing so.
   if (SteadyNow() - round.leased_at > kMostDelay) {
     return absl::AbortedError("the lease may be over");
   }
@@ -284,7 +285,8 @@ absl::Status DeliveryWorker::Note(Step step, const Outcome& outcome, Round& roun
     ticket.value.set_key(outcome.key);
     ticket.value.set_url(outcome.url);
     *ticket.value.mutable_open_time() = ToTimestamp(dependencies_.clock->Now());
-    // What was opened without our knowing tells of an unknown state: its text is written anew.
+    // A ticket that was opened without our knowledge has an unknown state: its text is written
+    // again.
     const bool opened = step == Step::kOpen;
     const bool can_update = target_.system.Find("update") != nullptr;
     ticket.value.set_updated_sequence(opened ? told : 0);

@@ -20,25 +20,24 @@
 
 namespace galen::gateway::tickets {
 
-// Where diagnoses are read. Thread-safe; blocks. NOT_FOUND there is none of that name.
+// Reads diagnoses. Thread-safe; blocks. NOT_FOUND: there is none of that name.
 class DiagnosisSource {
  public:
   virtual ~DiagnosisSource() = default;
   virtual absl::StatusOr<galen::v1::Diagnosis> Get(const std::string& name) = 0;
 };
 
-// Who sends a request. Thread-safe; blocks for `timeout` at most. FAILED_PRECONDITION: it was not
-// sent (no connection came about); any other error: it may have arrived.
+// Sends a request. Thread-safe; blocks for `timeout` at most. FAILED_PRECONDITION: it was not sent,
+// because no connection was made; any other error: it may have arrived.
 class Sender {
  public:
   virtual ~Sender() = default;
   virtual absl::StatusOr<HttpAnswer> Send(const HttpCall& call, absl::Duration timeout) = 0;
 };
 
-// Brings to one target what is due there. What it is about to do is stored before it is done, and
-// what came of it after, so that whoever goes on after a crash knows that a ticket may be there
-// already. Several may work for the same target, also in other processes: what is due is leased.
-// Thread-safe.
+// Delivers to one target what is due there. Each step is stored before it is taken, and its outcome
+// afterwards, so that a successor after a crash knows that a ticket may exist already. Several
+// workers may serve the same target, also in other processes: due items are leased. Thread-safe.
 class DeliveryWorker {
  public:
   struct Dependencies {
@@ -48,18 +47,18 @@ class DeliveryWorker {
     const Clock* clock = nullptr;
     std::function<double()> chance;  // in [0, 1); thread-safe
     std::string owner;               // names this process
-    // Takes out what a customer is not shown; empty: nothing is.
+    // Removes what a customer must not see; empty: removes nothing.
     std::function<void(const std::string& tenant, galen::v1::Diagnosis&)> redact = nullptr;
   };
   // All must outlive it.
   DeliveryWorker(const Target& target, std::string console_url, Dependencies dependencies);
 
-  // Does one thing that is due. Gives the time when there is more to do, as far as it knows: now
-  // when it did something.
+  // Does one due step. Returns the time of the next one, as far as it is known: now if it did
+  // something.
   absl::StatusOr<absl::Time> WorkOnce();
 
   const Target& target() const { return target_; }
-  // Requests by step and outcome; dead letters; what was due when it looked last.
+  // Requests by step and outcome; dead letters; items that were due at the last check.
   struct Counts {
     std::map<std::pair<std::string, std::string>, std::uint64_t> requests;
     std::uint64_t dead = 0;

@@ -28,10 +28,10 @@ constexpr int kMostSteps = 12;
 constexpr std::size_t kLine = 500;
 constexpr std::size_t kExcerpt = 1500;
 constexpr std::size_t kReported = 2000;
-// Of a text, what is searched for secrets beyond what is shown of it.
+// Bytes of a text that are searched for secrets beyond its visible part.
 constexpr std::size_t kBeyond = 4096;
 
-// Secrets go before it is cut: of half a secret nobody knows that it is one.
+// Secrets are removed before the text is cut: half a secret cannot be recognised.
 std::string Line(absl::string_view text, std::size_t most = kLine) {
   return CleanText(absl::StrReplaceAll(host::WithoutSecrets(text), {{"\n", " "}, {"\t", " "}}),
                    most);
@@ -117,7 +117,7 @@ void AddCause(const galen::v1::Cause& cause, absl::string_view lead, Reader audi
               std::vector<Block>& body) {
   const std::string devices = DevicesOf(cause, audience);
   const std::string label = Line(cause.label(), 120);
-  // An effect may be a symptom, which has a name alone: "Xid 45".
+  // An effect may be a symptom, which has only a name: "Xid 45".
   std::string text =
       cause.title().empty() ? label : absl::StrCat(Line(cause.title()), " (", label, ")");
   if (!devices.empty()) absl::StrAppend(&text, " on ", devices);
@@ -142,8 +142,8 @@ void AddTested(const google::protobuf::RepeatedPtrField<galen::v1::Cause>& cause
   }
 }
 
-// Hypotheses that a verdict speaks of and that the report does not list: an escalation may come
-// before there is a report.
+// Hypotheses that have a verdict but are missing from the report: an escalation may precede the
+// report.
 void AddVerdicts(const galen::v1::Diagnosis& diagnosis, std::vector<Block>& body) {
   int shown = 0;
   for (const galen::v1::Hypothesis& hypothesis : diagnosis.hypotheses()) {
@@ -160,11 +160,11 @@ void AddVerdicts(const galen::v1::Diagnosis& diagnosis, std::vector<Block>& body
   }
 }
 
-// What would decide, in words for a customer and by what to run for a provider; an answer in the
-// ticket is read as one.
+// Questions that would decide, in plain words for a customer and as commands for a provider; a
+// reply in the ticket counts as an answer.
 void AddQuestions(const galen::v1::Report& report, Reader reader, std::vector<Block>& body) {
   if (report.questions().empty()) return;
-  body.push_back({Kind::kHeading, "What would decide", "", ""});
+  body.push_back({Kind::kHeading, "Open questions", "", ""});
   for (const galen::v1::Question& question : report.questions()) {
     const bool exact = reader == Reader::kProvider && !question.commands().empty();
     const std::string text =
@@ -176,7 +176,7 @@ void AddQuestions(const galen::v1::Report& report, Reader reader, std::vector<Bl
 }
 
 void AddEvidence(const galen::v1::Report& report, std::vector<Block>& body) {
-  // What the primary cause rests on comes first.
+  // Evidence of the primary cause comes first.
   std::vector<const galen::v1::Evidence*> evidence;
   for (const galen::v1::Evidence& one : report.evidence()) evidence.push_back(&one);
   const auto& cited = report.has_primary_cause() ? report.primary_cause().evidence_ids()
@@ -256,7 +256,7 @@ void AddReport(const galen::v1::Report& report, Reader audience, std::vector<Blo
            absl::StrCat(Line(idea.title(), 200), ":"), ""});
     }
   }
-  AddList(report.notes(), "What limited the answer", body);
+  AddList(report.notes(), "Limits of the answer", body);
 }
 
 }  // namespace
@@ -275,7 +275,7 @@ TicketDocument DocumentOf(const galen::v1::Diagnosis& diagnosis, absl::string_vi
   const std::string& name = diagnosis.name();
   values["mark"] = MarkOf(name);
   const std::string hash = Sha256Hex(name);
-  // The form of a random UUID (RFC 9562, version 8: of our own making).
+  // The form of a random UUID (RFC 9562, version 8: custom).
   values["uuid"] = absl::StrCat(hash.substr(0, 8), "-", hash.substr(8, 4), "-8", hash.substr(13, 3),
                                 "-8", hash.substr(17, 3), "-", hash.substr(20, 12));
   values["diagnosis"] = name;
@@ -325,7 +325,7 @@ TicketDocument DocumentOf(const galen::v1::Diagnosis& diagnosis, absl::string_vi
   if (!values["url"].empty()) {
     document.comment.push_back({Kind::kLink, "Open the diagnosis", "", values["url"]});
   }
-  // By which we know our own words when the ticket system tells them back.
+  // Lets us recognise our own comment when the ticket system reports it back.
   document.comment.push_back({Kind::kText, absl::StrCat("Galen, ", values["mark"]), "", ""});
   return document;
 }

@@ -12,10 +12,10 @@
 
 namespace galen::gateway::tickets {
 
-// Who reads the tickets of a target.
+// The audience of a target's tickets.
 enum class Reader : std::uint8_t { kCustomer, kProvider };
 
-// What a ticket says of a diagnosis, in whatever system it stands.
+// The content of a ticket about a diagnosis, in any ticket system.
 struct TicketDocument {
   // For the fields of a ticket, one line each: `mark` (names the diagnosis in every system, of 30
   // characters of a-z, 0-9 and "-"), `uuid` (likewise, as a UUID), `diagnosis`, `tenant`, `state`
@@ -24,19 +24,18 @@ struct TicketDocument {
   // "medium", "high", "critical"), `node`, `device`, `time` (RFC 3339), `sequence`, `url`.
   std::map<std::string, std::string> values;
   std::vector<Block> body;     // all of it
-  std::vector<Block> comment;  // what has come to pass, in short
+  std::vector<Block> comment;  // the current state, in short
 };
 
-// "galen-" and 24 hexadecimal digits: what the diagnosis of this name is known by in ticket
-// systems.
+// "galen-" and 24 hexadecimal digits: the mark of the diagnosis of this name in ticket systems.
 std::string MarkOf(absl::string_view diagnosis);
 
-// The word that tickets and their settings have for a state: "concluded", "awaiting_feedback".
+// The word for a state in tickets and their settings: "concluded", "awaiting_feedback".
 absl::string_view StateName(galen::v1::Diagnosis::State state);
 
-// What to file, bounded whatever the report holds: evidence, hypotheses and next steps are cut to
-// their first ones. Serial numbers are for providers alone. `console` is the address of the
-// console, to which "/" and the name of the diagnosis is added; "": no link. Pure.
+// The document of a diagnosis. Its size is bounded: evidence, hypotheses and next steps are cut to
+// the first ones. Serial numbers are for providers alone. `console` is the address of the console,
+// to which "/" and the name of the diagnosis are added; "": no link. Pure.
 TicketDocument DocumentOf(const galen::v1::Diagnosis& diagnosis, absl::string_view console,
                           Reader audience);
 

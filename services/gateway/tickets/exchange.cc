@@ -18,7 +18,7 @@ constexpr std::size_t kMostDetail = 300;
 constexpr std::size_t kMostId = 200;
 constexpr std::size_t kMostUrl = 1000;
 
-// What stands at a pointer: as text, "" when there is nothing of use.
+// The scalar at a pointer as text; "" if there is none.
 std::string At(const Json& tree, const std::string& pointer) {
   const Json::json_pointer where(pointer);
   if (!tree.contains(where)) return "";
@@ -37,7 +37,7 @@ std::string ReadPart(const std::string& how, const Json& answer, const Values& v
   return read.size() > most ? "" : CleanText(read, most);
 }
 
-// Fills in what tells one ticket from another; false when there is no id.
+// Fills in the fields that identify a ticket; false if there is no id.
 bool ReadTicket(const RequestForm& form, const Json& item, Values values, Outcome& outcome) {
   outcome.id = ReadPart(form.id, item, values, kMostId);
   outcome.key = ReadPart(form.key, item, values, kMostId);
@@ -113,7 +113,7 @@ absl::StatusOr<HttpCall> MakeCall(const Target& target, const RequestForm& form,
   call.method = form.method;
   call.url = FillText(form.url, values, Escaping::kUrl);
   if (!absl::StartsWith(call.url, "https://") && !absl::StartsWith(call.url, "http://")) {
-    return absl::InvalidArgumentError("the request's url is no http(s) address");
+    return absl::InvalidArgumentError("the request's url is not an http(s) address");
   }
   std::string webhook_id;
   for (const auto* headers : {&target.system.headers, &form.headers}) {
@@ -167,7 +167,7 @@ Outcome ReadAnswer(const Target& target, absl::string_view step, const RequestFo
   if (must_parse && tree.is_discarded()) {
     outcome.kind = Outcome::Kind::kAgain;
     outcome.may_have_happened = true;
-    outcome.detail = Shown(target, absl::StrCat("the answer is no JSON: ", answer->body));
+    outcome.detail = Shown(target, absl::StrCat("the answer is not JSON: ", answer->body));
     return outcome;
   }
   if (!target.system.ok_at.empty() && At(tree, target.system.ok_at) != target.system.ok_is) {

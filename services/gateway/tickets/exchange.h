@@ -15,7 +15,7 @@
 
 namespace galen::gateway::tickets {
 
-// One request over HTTP. Holds secrets: nothing of it may be logged.
+// One request over HTTP. Contains secrets: must not be logged.
 struct HttpCall {
   std::string method;
   std::string url;
@@ -29,7 +29,7 @@ struct HttpAnswer {
   std::optional<absl::Duration> retry_after;
 };
 
-// What a request brought.
+// The result of a request.
 struct Outcome {
   enum class Kind : std::uint8_t {
     kDone,     // carried out; of find: found
@@ -47,19 +47,18 @@ struct Outcome {
   std::optional<absl::Duration> retry_after;
 };
 
-// What a template may name, for a target: the document, the texts in the system's form, the
-// target's variables, the ticket (null: there is none yet), `since` (what is looked for is not
-// older). Pure.
+// The values that a template may use: the document, the texts in the system's form, the target's
+// variables, the ticket (null: none yet), `since` (a ticket found by a search is not older). Pure.
 Values ValuesFor(const Target& target, const TicketDocument& document, const v1::Ticket* ticket,
                  absl::Time since);
 
-// A request of `form` at `now` (which is signed, where the target signs). INVALID_ARGUMENT when
-// what it became is no http(s) address. Pure.
+// A request of `form` at `now`, signed if the target signs. INVALID_ARGUMENT: its URL is not an
+// http(s) address. Pure.
 absl::StatusOr<HttpCall> MakeCall(const Target& target, const RequestForm& form,
                                   const Values& values, absl::Time now);
 
-// What an answer to `step` ("find", "open", ...) means; or the error that there was none: NOT_FOUND
-// and FAILED_PRECONDITION say that nothing was sent. Pure.
+// The outcome of `step` ("find", "open", ...) by its answer, or by the error in place of an answer:
+// NOT_FOUND and FAILED_PRECONDITION mean that nothing was sent. Pure.
 Outcome ReadAnswer(const Target& target, absl::string_view step, const RequestForm& form,
                    Values values, const absl::StatusOr<HttpAnswer>& answer);
 

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t kMostText = 16 << 10;
 
-// Lines that quote what another one wrote are not the author's.
+// Lines that quote another text are not the author's.
 std::string WithoutQuotes(absl::string_view text) {
   std::string own;
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
@@ -32,7 +32,7 @@ std::string WithoutQuotes(absl::string_view text) {
   return own;
 }
 
-// Whether the error says that it will be taken later, or never.
+// Whether a later attempt may succeed.
 bool WillPass(const absl::Status& status) {
   return IsTransient(status) || absl::IsInternal(status) || absl::IsUnknown(status);
 }
@@ -125,7 +125,7 @@ absl::StatusOr<UpdateResult> InboundUpdates::Apply(const TicketUpdate& update) {
     return result;
   }
   if (label.empty()) {
-    // (What a person says is data; who said it, and where, goes along.)
+    // (A person's text is data; its author and origin are added.)
     request.set_text(absl::StrCat(by, ": ", text));
   } else {
     request.set_text(text);

@@ -13,7 +13,7 @@
 
 namespace galen::gateway::tickets {
 
-// What a ticket system tells of a ticket. Its origin was proven; its texts are a stranger's.
+// An event of a ticket, from its system. The origin is verified; the texts are untrusted.
 struct TicketUpdate {
   enum class Kind : std::uint8_t { kComment, kClosed };
   std::string target;     // as the site names it
@@ -24,7 +24,7 @@ struct TicketUpdate {
   std::string delivery;  // names this update: the same update twice is taken once
 };
 
-// What became of it, for logs and the sender.
+// The result of an update, for logs and the sender.
 struct UpdateResult {
   enum class Kind : std::uint8_t {
     kFeedback,   // given to the diagnosis
@@ -39,20 +39,20 @@ struct UpdateResult {
   std::string detail;
 };
 
-// Gives feedback to a diagnosis: DiagnosisService.SubmitFeedback. Thread-safe; blocks.
+// Submits feedback to a diagnosis: DiagnosisService.SubmitFeedback. Thread-safe; blocks.
 using SubmitFeedback = std::function<absl::Status(const galen::v1::SubmitFeedbackRequest&)>;
 
-// Makes feedback of what people do with tickets. A comment is feedback as it is; one with a line
-// "galen confirm LABEL" confirms that cause, and so does closing a ticket with such a line, or,
-// where the target has close_confirms, without one: then the report's primary cause. Who writes in
-// a ticket acts for the tenant whose diagnosis it is, and approves nothing. Thread-safe; blocks.
+// Turns actions of people in tickets into feedback. A comment is feedback as it is; a comment with
+// a line "galen confirm LABEL" confirms that cause. Closing a ticket with such a line confirms it
+// too; without one, a target with close_confirms confirms the report's primary cause. The author of
+// a comment acts for the tenant of the diagnosis, and cannot approve anything. Thread-safe; blocks.
 class InboundUpdates {
  public:
   // All must outlive it.
   InboundUpdates(const Site& site, store::Records& records, DiagnosisSource& source,
                  const Clock& clock, SubmitFeedback submit);
 
-  // UNAVAILABLE and the like: bring it again.
+  // UNAVAILABLE and the like: try again later.
   absl::StatusOr<UpdateResult> Apply(const TicketUpdate& update);
 
  private:
@@ -65,9 +65,9 @@ class InboundUpdates {
   const SubmitFeedback submit_;
 };
 
-// The label of a line "galen confirm LABEL"; "" when there is none. Pure.
+// The label of a line "galen confirm LABEL"; "" if there is none. Pure.
 std::string ConfirmedIn(absl::string_view text);
-// Whether the text is one that we wrote about the diagnosis, and not one that quotes it. Pure.
+// Whether we wrote the text about the diagnosis ourselves; false for a text that quotes ours. Pure.
 bool IsOurs(absl::string_view text, const std::string& diagnosis);
 
 }  // namespace galen::gateway::tickets

@@ -18,15 +18,15 @@ constexpr char kWatch[] = "tickets.watch";
 constexpr absl::Duration kLease = absl::Seconds(30);
 constexpr int kNamesPage = 256;
 constexpr int kMostPages = 100;       // of names that are new at once
-constexpr int kFirstPages = 4;        // that are looked at when tickets begin
+constexpr int kFirstPages = 4;        // read when ticketing starts
 constexpr std::size_t kRecent = 512;  // names that are remembered: orders of creation may cross
 constexpr int kWatchPage = 200;
 constexpr int kEvents = 200;
-// A diagnosis that is over is followed a little longer: its report may follow, or a confirmation.
+// A diagnosis that is over is followed a little longer: a report or a confirmation may come.
 constexpr absl::Duration kAfterEnd = absl::Hours(1);
 constexpr absl::Duration kLongestLook = absl::Seconds(30);
 
-// "concluded", ... after this event; nothing when it changes nothing that a ticket tells.
+// "concluded", ... after this event; nothing if the event changes nothing in a ticket.
 std::optional<std::string> StateAfter(const galen::v1::DiagnosisEvent& event,
                                       const std::string& before) {
   switch (event.event_case()) {
@@ -77,11 +77,11 @@ absl::StatusOr<bool> Scanner::Lead() {
   if (record) {
     scan_.version = record->version;
     if (!scan_.value.ParseFromString(record->value)) {
-      return absl::DataLossError("records tickets.scan: is no TicketScan");
+      return absl::DataLossError("records tickets.scan: is not a TicketScan");
     }
     const bool mine = scan_.value.owner() == owner_;
     const absl::Duration left = ToTime(scan_.value.lease_expires()) - now;
-    // (A lease that ends later than any of ours would was taken by a clock that was wrong.)
+    // (A lease that ends later than any of ours could was taken by a gateway with a wrong clock.)
     if (!mine && left > absl::ZeroDuration() && left <= 2 * kLease) return false;
     if (mine && left > kLease / 2 && left <= kLease) return true;
     if (!mine) followed_.clear();
@@ -114,7 +114,7 @@ absl::Status Scanner::FindNew() {
       }
       changed = true;
       const auto put = records_.Put(kWatch, name, v1::TicketWatch().SerializeAsString(), 0);
-      // (There already: another one was quicker, or it crashed here.)
+      // (It exists already: another scanner was faster, or this one crashed here.)
       if (!put.ok() && !absl::IsAborted(put.status())) return put.status();
     }
     token = page.next_page_token;
@@ -134,7 +134,7 @@ absl::Status Scanner::MakeDue(const std::string& name, const std::string& state,
   for (const Target& target : site_.targets) {
     if (!target.Serves(tenant)) continue;
     if (target.when.count(state) == 0) {
-      // Only where there is a ticket, or may be one.
+      // Only if there is a ticket, or may be one.
       GALEN_ASSIGN_OR_RETURN(const auto ticket, tickets_.GetTicket(target.name, name));
       GALEN_ASSIGN_OR_RETURN(const auto due, tickets_.GetDue(target.name, name));
       if (!ticket && !due) continue;
@@ -158,7 +158,7 @@ absl::Status Scanner::Look(const std::string& name, const store::Record& record)
     followed.told = watch.last_sequence();
   }
   if (now < followed.next_look) return absl::OkStatus();
-  // The latest event that a ticket is to tell of.
+  // The latest event that a ticket is to report.
   std::int64_t telling = 0;
   for (;;) {
     absl::StatusOr<std::vector<galen::v1::DiagnosisEvent>> events =
@@ -194,7 +194,7 @@ absl::Status Scanner::Look(const std::string& name, const store::Record& record)
     followed_.erase(it);
     return records_.Remove(kWatch, name, version);
   }
-  // What has been still for long is looked at less often.
+  // A diagnosis that has not changed for long is read less often.
   followed.next_look = now + std::clamp(age / 20, absl::ZeroDuration(), kLongestLook);
   return absl::OkStatus();
 }
@@ -207,7 +207,7 @@ absl::Status Scanner::Follow() {
     for (const store::Record& record : page) {
       after = record.key;
       absl::Status looked = Look(record.key, record);
-      // (ABORTED: another one looks, too; both did the same.)
+      // (ABORTED: another scanner runs, too; both did the same.)
       if (!looked.ok() && !absl::IsAborted(looked)) return looked;
     }
     if (page.size() < static_cast<std::size_t>(kWatchPage)) return absl::OkStatus();

@@ -18,23 +18,24 @@
 
 namespace galen::gateway::tickets {
 
-// Finds in the event logs what ticket systems are to be told of, and makes it due. It asks nobody
-// to tell it: what was concluded while no gateway ran is found when one does. Of several that share
-// a store one scans at a time; two at once would do the same thing. Not thread-safe.
+// Finds new events in the event logs and makes them due at the ticket systems that want them. It
+// needs no notification: a diagnosis that concluded while no gateway ran is found when one does. If
+// several scanners share a store, one works at a time; two at once would do the same thing. Not
+// thread-safe.
 class Scanner {
  public:
   // `owner` names this process. All must outlive it.
   Scanner(store::EventLog& events, store::Records& records, const Site& site, const Clock& clock,
           std::string owner);
 
-  // Looks once at what is new in the list of diagnoses and in the logs that are followed.
+  // Reads once the new entries in the list of diagnoses and in the followed logs.
   absl::Status Scan();
 
  private:
-  // What is known of a diagnosis that is followed.
+  // The progress of a followed diagnosis.
   struct Followed {
     std::int64_t last = 0;  // that was read
-    std::int64_t told = 0;  // up to which what is due was made
+    std::int64_t told = 0;  // up to which deliveries were made due
     std::string state;      // "running", "concluded", ...
     absl::Time last_event;
     absl::Time next_look;

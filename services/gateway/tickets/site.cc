@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMostSecret = 16 << 10;
 
-// Credentials cross no network in the clear.
+// Credentials must not cross a network in the clear.
 bool IsSafeUrl(absl::string_view url) {
   if (absl::ConsumePrefix(&url, "https://")) return !url.empty();
   if (!absl::ConsumePrefix(&url, "http://")) return false;
@@ -49,7 +49,7 @@ void ReadVariables(YamlMap& map, Target& target) {
     }
     if (absl::StartsWith(value, "http") && !IsSafeUrl(value)) {
       map.Wrong("variables",
-                absl::StrCat(name, ": is no https:// address (http:// is for loopback alone)"));
+                absl::StrCat(name, ": is not an https:// address (http:// is for loopback alone)"));
     }
   }
 }
@@ -106,7 +106,7 @@ Target ReadTarget(const Yaml& node, const std::string& file,
   target.tenants.insert(texts.begin(), texts.end());
   if (texts.empty()) map.Wrong("", "tenants: is not there; name them, or \"*\" for all");
   for (const std::string& tenant : texts) {
-    if (tenant != "*" && !IsSegment(tenant)) map.Wrong("tenants", "holds what is no tenant");
+    if (tenant != "*" && !IsSegment(tenant)) map.Wrong("tenants", "has an invalid tenant");
   }
   texts = {"concluded", "escalated"};
   map.Texts("when", texts);
@@ -145,18 +145,18 @@ absl::StatusOr<Site> ParseSite(absl::string_view text, const std::string& file,
   map.Text("console_url", site.console_url);
   if (!site.console_url.empty() && !absl::StartsWith(site.console_url, "https://") &&
       !absl::StartsWith(site.console_url, "http://")) {
-    map.Wrong("console_url", "is no http:// or https:// address");
+    map.Wrong("console_url", "is not an http:// or https:// address");
   }
   while (absl::EndsWith(site.console_url, "/")) site.console_url.pop_back();
   const Yaml* targets = map.Node("targets");
   if (targets == nullptr || targets->kind != Yaml::Kind::kList || targets->items.empty()) {
-    map.Wrong("targets", "is no list of targets");
+    map.Wrong("targets", "is not a list of targets");
   } else {
     std::set<std::string> names;
     for (const Yaml& node : targets->items) {
       site.targets.push_back(ReadTarget(node, file, systems, map));
       if (!names.insert(site.targets.back().name).second) {
-        map.Wrong(YamlError(node, file, "name: stands twice; choose another one"));
+        map.Wrong(YamlError(node, file, "name: is used twice; choose another one"));
       }
     }
   }

@@ -16,13 +16,13 @@
 
 namespace galen::gateway::tickets {
 
-// A ticket system of a site, and whose diagnoses it is told of.
+// A ticket system of a site, and the tenants whose diagnoses it gets.
 struct Target {
   std::string name;  // names its records in the store: not to be changed
   TicketSystem system;
   std::set<std::string> tenants;  // "*": all
-  // In which states a ticket is opened: "concluded", "escalated", "awaiting_feedback", "failed".
-  // One that is open is told of every further state.
+  // The states in which a ticket is opened: "concluded", "escalated", "awaiting_feedback",
+  // "failed". An open ticket gets every further state.
   std::set<std::string> when;
   std::map<std::string, std::string> variables;
   TicketSystem::Auth auth;
@@ -31,7 +31,7 @@ struct Target {
   Reader audience = Reader::kCustomer;
   absl::Duration timeout = absl::Seconds(20);  // of one request
   int concurrency = 2;                         // requests at the same time
-  // Who we are there: what these write is no news.
+  // Our accounts there: their own comments are ignored.
   std::set<std::string> own_accounts;
   // Closing the ticket confirms the cause that the report names first.
   bool close_confirms = false;
@@ -48,8 +48,8 @@ struct Site {
   std::vector<Target> targets;
 };
 
-// Reads what a site says of its ticket systems (docs/tickets.md). Files of secrets are read now,
-// and are relative to the directory of `file`. INVALID_ARGUMENT "file:line: what; remedy".
+// Reads a site's file of ticket systems (docs/tickets.md). Files of secrets are read now, and are
+// relative to the directory of `file`. INVALID_ARGUMENT "file:line: what; remedy".
 absl::StatusOr<Site> ParseSite(absl::string_view text, const std::string& file,
                                const std::map<std::string, TicketSystem>& systems);
 absl::StatusOr<Site> LoadSite(const std::string& file,

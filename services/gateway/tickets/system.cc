@@ -21,7 +21,7 @@ constexpr std::size_t kMostSystemFile = 256 << 10;
 constexpr absl::string_view kRequests[] = {"find", "open", "update", "comment", "resolve"};
 constexpr absl::string_view kMethods[] = {"GET", "POST", "PUT", "PATCH"};
 
-// What a document and its surroundings give to every template.
+// The values that every template has from the document and its surroundings.
 constexpr absl::string_view kGiven[] = {
     "mark",  "uuid",     "diagnosis", "tenant", "state", "headline",    "cause",   "cause_label",
     "owner", "severity", "node",      "device", "time",  "sequence",    "url",     "body",
@@ -50,7 +50,7 @@ RequestForm ReadRequest(const Yaml& node, absl::string_view file, absl::string_v
   if (!body.empty()) {
     request.body = ParseJson(body);
     if (request.body->is_discarded()) {
-      map.Wrong("body", "is no JSON; write it as a block (\"body: |\")");
+      map.Wrong("body", "is not JSON; write it as a block (\"body: |\")");
       request.body = std::nullopt;
     } else if (const absl::Status status = CheckJson(*request.body, known); !status.ok()) {
       map.Wrong("body", status.message());
@@ -77,7 +77,7 @@ RequestForm ReadRequest(const Yaml& node, absl::string_view file, absl::string_v
     map.Duration("settles", absl::ZeroDuration(), absl::Minutes(30), request.settles);
   }
   if ((name == "find" || name == "open") && request.id.empty()) {
-    map.Wrong("", "id: is not there; say where the ticket's id stands in the answer");
+    map.Wrong("", "id: is not there; say where the answer has the ticket's id");
   }
   if (const absl::Status status = map.NothingElse(); !status.ok()) outer.Wrong(status);
   return request;

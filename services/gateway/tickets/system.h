@@ -15,30 +15,30 @@
 
 namespace galen::gateway::tickets {
 
-// How a request to a ticket system is written and its answer read. Texts may hold ${values}.
+// The form of a request to a ticket system, and of its answer. Texts may contain ${values}.
 struct RequestForm {
   std::string method;
   std::string url;
   std::vector<std::pair<std::string, std::string>> headers;
   std::optional<Json> body;
 
-  // Of the answer, each a JSON pointer ("/result/sys_id") or a text with ${values}; "": none.
+  // Parts of the answer, each a JSON pointer ("/result/sys_id") or a text with ${values}; "": none.
   std::string id;
   std::string key;
   std::string link;
 
-  // find: where the list of tickets stands, and the text of one that must hold ${...} for it to be
-  // ours (both "": each in the list is).
+  // find: the place of the list of tickets, and the text of one that must contain ${...} for it to
+  // be ours (both "": each in the list is).
   std::string items;
   std::string match_at;
   std::string match;
   int pages = 1;  // looked through at most, by ${page}
   int per_page = 0;
-  // For how long a ticket that was just opened may not be found yet.
+  // The time for which a search may miss a new ticket.
   absl::Duration settles;
 };
 
-// How one kind of ticket system is spoken to: one file of knowledge/tickets. docs/tickets.md has
+// The interface of one kind of ticket system: one file of knowledge/tickets. docs/tickets.md has
 // the format.
 struct TicketSystem {
   std::string id;
@@ -48,10 +48,10 @@ struct TicketSystem {
     bool required = false;
     std::string standard;
   };
-  std::map<std::string, Variable> variables;  // what a site says of its own
+  std::map<std::string, Variable> variables;  // the site's own values
 
   struct Auth {
-    std::string kind;  // "header", "basic", "standard_webhooks", "body" (it stands in it), "none"
+    std::string kind;  // "header", "basic", "standard_webhooks", "body" (in the body), "none"
     std::string header;
     std::string value;
   };
@@ -63,8 +63,8 @@ struct TicketSystem {
   std::size_t most_text = 10'000;     // bytes of ${body}
   std::size_t most_comment = 10'000;  // bytes of ${comment}
 
-  // Values made of others: "impact" from "severity", with what stands for the rest under "else";
-  // that may hold ${values} of a document.
+  // Values derived from others: "impact" from "severity", with the rest under "else"; that may
+  // contain ${values} of a document.
   struct Map {
     std::string from;
     std::map<std::string, std::string> words;
@@ -72,8 +72,9 @@ struct TicketSystem {
   };
   std::map<std::string, Map> maps;
 
-  // Systems that say 200 and then no: the answer is good when `ok_at` (a JSON pointer; "": not
-  // asked) is `ok_is`; else `reason_at` says why, and the reasons in `again` may pass.
+  // For systems that report errors with status 200: the answer is good if the value at `ok_at` (a
+  // JSON pointer; "": not checked) is `ok_is`; else the value at `reason_at` is the reason, and the
+  // reasons in `again` are temporary.
   std::string ok_at;
   std::string ok_is;
   std::string reason_at;
@@ -86,8 +87,8 @@ struct TicketSystem {
 // Reads one file. INVALID_ARGUMENT "file:line: what; remedy".
 absl::StatusOr<TicketSystem> ParseSystem(absl::string_view text, absl::string_view file);
 
-// All of DIRECTORY/tickets/*.yaml of the knowledge directories; a later directory's takes the place
-// of an earlier one's of the same id. NOT_FOUND when there is none.
+// All DIRECTORY/tickets/*.yaml of the knowledge directories; a file of a later directory replaces
+// one of the same id. NOT_FOUND: there is none.
 absl::StatusOr<std::map<std::string, TicketSystem>> LoadSystems(
     const std::vector<std::string>& directories);
 

@@ -174,7 +174,7 @@ absl::Status CheckJson(const Json& tree, const Knows& known) {
   for (const auto& [name, value] : tree.items()) {
     if (tree.is_object() && name == kIf) {
       if (value.is_string() && known(value.get_ref<const std::string&>())) continue;
-      return absl::InvalidArgumentError("\"$if\": name a value that there is");
+      return absl::InvalidArgumentError("\"$if\": name an existing value");
     }
     GALEN_RETURN_IF_ERROR(CheckJson(value, known));
   }

@@ -11,7 +11,7 @@ namespace galen::gateway::tickets {
 std::shared_ptr<const prometheus::Collectable> TicketNumbers(
     std::function<std::map<std::string, DeliveryWorker::Counts>()> counts) {
   return metrics::SourceOf([counts = std::move(counts)] {
-    // (Labels are views of what stands here.)
+    // (Labels are views of these strings.)
     const std::map<std::string, DeliveryWorker::Counts> now = counts();
     prometheus::MetricFamily requests = metrics::FamilyOf(metrics::kTickets);
     prometheus::MetricFamily due = metrics::FamilyOf(metrics::kTicketsDue);

@@ -11,7 +11,7 @@
 
 namespace galen::gateway::tickets {
 
-// galen_tickets_*, from what `counts` says by target.
+// galen_tickets_*, from `counts` by target.
 std::shared_ptr<const prometheus::Collectable> TicketNumbers(
     std::function<std::map<std::string, DeliveryWorker::Counts>()> counts);
 

@@ -33,7 +33,7 @@ double Chance() {
   return std::uniform_real_distribution<double>(0, 1)(random);
 }
 
-// Nobody else's, also not that of a process of the same number before.
+// Unique, also among processes that had the same number before.
 std::string OwnerName() {
   return absl::StrCat("gateway/", getpid(), "/", std::random_device{}(), std::random_device{}());
 }
@@ -96,11 +96,11 @@ TicketService::TicketService(
         DeliveryWorker::Dependencies{&store.records(), &source_, &sender_, &clock_, &Chance, owner,
                                      redact}));
   }
-  Add("event logs are not looked through for tickets", [this]() -> absl::StatusOr<absl::Duration> {
+  Add("event logs cannot be scanned for tickets", [this]() -> absl::StatusOr<absl::Duration> {
     GALEN_RETURN_IF_ERROR(scanner_.Scan());
     return kScanEvery;
   });
-  Add("what was said in tickets waits", [this]() -> absl::StatusOr<absl::Duration> {
+  Add("updates of tickets wait", [this]() -> absl::StatusOr<absl::Duration> {
     GALEN_RETURN_IF_ERROR(DeliverUpdates());
     return kScanEvery;
   });
@@ -135,13 +135,13 @@ absl::StatusOr<bool> TicketService::ReceiveUpdate(const std::string& tenant,
   note.set_closed(update.kind == TicketUpdate::Kind::kClosed);
   note.set_author(CleanText(update.author, 256));
   note.set_text(CleanText(update.text, 32 << 10));
-  // (What tells deliveries apart may be any bytes.)
+  // (The id of a delivery may be any bytes.)
   note.set_delivery(Sha256Hex(update.delivery));
   *note.mutable_receive_time() = ToTimestamp(clock_.Now());
   const auto put =
       records_.Put(kNotes, Sha256Hex(absl::StrCat(update.target, "/", update.delivery)),
                    note.SerializeAsString(), 0);
-  // (There already: it was told twice.)
+  // (It exists already: the update was delivered twice.)
   if (!put.ok() && !absl::IsAborted(put.status())) return put.status();
   return true;
 }
@@ -170,7 +170,7 @@ absl::Status TicketService::DeliverUpdates() {
       }
       if (!result.ok() || result->kind == UpdateResult::Kind::kNotTaken) {
         tell_(absl::StrCat(
-            "what was said in ticket ", note.target(), " ", note.ticket(),
+            "an update of ticket ", note.target(), " ", note.ticket(),
             " was not taken: ", result.ok() ? result->detail : result.status().message()));
       }
       // (ABORTED, gone: another gateway did the same, which counts once.)
@@ -188,7 +188,7 @@ void TicketService::Add(std::string what, std::function<absl::StatusOr<absl::Dur
         if (!wait.ok() && !std::exchange(failing, true)) {
           tell_(absl::StrCat(what, ": ", wait.status().message()));
         } else if (wait.ok() && std::exchange(failing, false)) {
-          tell_(absl::StrCat("it is well again: ", what));
+          tell_(absl::StrCat("recovered: ", what));
         }
         return wait.ok() ? *wait : kAfterError;
       }));

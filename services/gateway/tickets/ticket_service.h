@@ -20,7 +20,7 @@
 
 namespace galen::gateway::tickets {
 
-// Reads diagnoses and gives feedback through the mesh. Thread-safe; blocks.
+// Reads diagnoses and submits feedback through the mesh. Thread-safe; blocks.
 class UpstreamSource final : public DiagnosisSource {
  public:
   explicit UpstreamSource(Upstream& upstream) : upstream_(upstream) {}
@@ -33,13 +33,13 @@ class UpstreamSource final : public DiagnosisSource {
   Upstream& upstream_;
 };
 
-// The tickets of a gateway: a thread that scans the logs, and for each target as many that bring it
-// what is due as it has room for, so that a slow one holds up nobody else. Its end waits for what
-// is under way, for some seconds at most.
+// The tickets of a gateway: a thread that scans the logs, and for each target as many delivery
+// workers as its concurrency allows, so that a slow target delays no other. Its end waits for
+// deliveries in flight, for some seconds at most.
 class TicketService {
  public:
-  // `redact` takes out what a customer of a tenant is not shown. `tell` gets a sentence when
-  // something goes wrong, and when it is well again. All must outlive it.
+  // `redact` removes what a customer of a tenant must not see. `tell` gets a sentence about a
+  // failure, and about its end. All must outlive it.
   TicketService(Site site, store::Store& store, Upstream& upstream, const Clock& clock,
                 const std::function<void(const std::string& tenant, galen::v1::Diagnosis&)>& redact,
                 std::function<void(const std::string&)> tell);
@@ -47,9 +47,9 @@ class TicketService {
   TicketService(const TicketService&) = delete;
   TicketService& operator=(const TicketService&) = delete;
 
-  // For webhooks of ticket systems: true when it is about a ticket of `tenant` that we filed; then
-  // it is stored, and given to the diagnosis by and by. `about` false: it is neither a comment nor
-  // a closing, and only the ticket is looked for.
+  // For webhooks of ticket systems: true if the update is about a ticket of `tenant` that we filed.
+  // It is then stored, and given to the diagnosis later. `about` false: it is neither a comment nor
+  // a closing, and the ticket is only looked up.
   absl::StatusOr<bool> ReceiveUpdate(const std::string& tenant, const TicketUpdate& update,
                                      bool about);
   const Site& site() const { return site_; }
@@ -57,9 +57,9 @@ class TicketService {
   std::map<std::string, DeliveryWorker::Counts> counts() const;
 
  private:
-  // Gives what was heard to its diagnoses.
+  // Gives stored updates to their diagnoses.
   absl::Status DeliverUpdates();
-  // Calls `work` until the end; it gives the time to wait.
+  // Calls `work` until the end; `work` returns the time to wait.
   void Add(std::string what, std::function<absl::StatusOr<absl::Duration>()> work);
 
   const Site site_;

@@ -18,7 +18,7 @@ constexpr char kTickets[] = "tickets";
 constexpr char kNames[] = "tickets.names";
 constexpr char kDead[] = "tickets.dead";
 constexpr int kPage = 200;
-// How often a change that others get in the way of is tried.
+// Attempts of a change when others interfere.
 constexpr int kTries = 20;
 
 std::string DueSpace(const std::string& target) { return absl::StrCat("tickets.due.", target); }
@@ -45,7 +45,7 @@ absl::StatusOr<std::optional<Stored<Message>>> Get(store::Records& records,
   return stored;
 }
 
-// Into the future only: nothing of an attempt that failed is left but what it may have done.
+// Looks ahead only: keeps nothing of the failed attempts but their possible effects.
 void Revive(absl::Time now, v1::TicketDue& due) {
   due.clear_dead_time();
   due.clear_not_before();
@@ -116,7 +116,8 @@ absl::Status TicketStore::RemoveDue(const std::string& target, const Due& due) {
 }
 
 absl::Status TicketStore::MoveToDeadLetters(const std::string& target, const Due& due) {
-  // First there, then gone from here: a crash in between leaves it in both, and it is tried anew.
+  // Written there first, then removed here: after a crash in between it is in both, and is tried
+  // again.
   const std::string key = KeyOf(target, due.value.diagnosis());
   GALEN_ASSIGN_OR_RETURN(const std::optional<store::Record> there, records_.Get(kDead, key));
   v1::TicketDue letter = due.value;
@@ -165,7 +166,7 @@ absl::StatusOr<std::optional<TicketStore::Ticket>> TicketStore::GetTicket(
 
 absl::Status TicketStore::PutTicket(Ticket& ticket) {
   const v1::Ticket& value = ticket.value;
-  // The name first: a ticket whose news nobody could place would be worse than a name too many.
+  // The name first: a ticket whose updates cannot be assigned would be worse than a name too many.
   v1::TicketName name;
   name.set_diagnosis(value.diagnosis());
   const std::string key = KeyOf(value.target(), value.id());

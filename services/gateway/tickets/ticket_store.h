@@ -14,23 +14,23 @@
 
 namespace galen::gateway::tickets {
 
-// Something stored, as it was seen: what a change of it must name.
+// A stored value with the version that was read, which a change must name.
 template <typename Message>
 struct Stored {
   Message value;
   std::int64_t version = 0;
 };
 
-// What is kept of tickets, in the records of the store: what is due, dead letters, and the tickets
-// that there are. Thread-safe; errors as of store::Records (ABORTED: it changed since it was seen).
+// The tickets in the records of the store: due deliveries, dead letters, and open tickets.
+// Thread-safe; errors as of store::Records (ABORTED: it changed since it was read).
 class TicketStore {
  public:
   // `records` must outlive it.
   explicit TicketStore(store::Records& records) : records_(records) {}
 
   using Due = Stored<v1::TicketDue>;
-  // A target is to be told of event `sequence` of a diagnosis. A dead letter about it comes back to
-  // life with it. Idempotent.
+  // Makes event `sequence` of a diagnosis due at a target. A dead letter about it becomes due
+  // again, too. Idempotent.
   absl::Status MakeDue(const std::string& target, const std::string& diagnosis,
                        std::int64_t sequence, absl::Time now);
   absl::StatusOr<std::optional<Due>> GetDue(const std::string& target,
@@ -46,18 +46,18 @@ class TicketStore {
     std::string target;
     v1::TicketDue due;
   };
-  // Takes it from what is due to the dead letters.
+  // Moves it from the due deliveries to the dead letters.
   absl::Status MoveToDeadLetters(const std::string& target, const Due& due);
   // All of a target, or of all for "", by target and diagnosis.
   absl::StatusOr<std::vector<DeadLetter>> ListDead(const std::string& target);
-  // Makes it due again. NOT_FOUND there is no such dead letter.
+  // Makes it due again. NOT_FOUND: there is no such dead letter.
   absl::Status Replay(const std::string& target, const std::string& diagnosis, absl::Time now);
 
   using Ticket = Stored<v1::Ticket>;
   absl::StatusOr<std::optional<Ticket>> GetTicket(const std::string& target,
                                                   const std::string& diagnosis);
   absl::Status PutTicket(Ticket& ticket);
-  // The diagnosis that a ticket of this id is about.
+  // The diagnosis of the ticket with this id.
   absl::StatusOr<std::optional<std::string>> DiagnosisOf(const std::string& target,
                                                          const std::string& id);
   // Those after "target/diagnosis".

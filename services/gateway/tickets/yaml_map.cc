@@ -7,7 +7,7 @@ namespace galen::gateway::tickets {
 YamlMap::YamlMap(const Yaml& yaml, absl::string_view file, absl::string_view what)
     : yaml_(yaml), file_(file) {
   if (yaml.kind != Yaml::Kind::kMap) {
-    wrong_ = YamlError(yaml, file, absl::StrCat(what, ": is no map of fields"));
+    wrong_ = YamlError(yaml, file, absl::StrCat(what, ": is not a map of fields"));
   }
 }
 
@@ -51,7 +51,7 @@ void YamlMap::TextMap(absl::string_view field,
                       std::vector<std::pair<std::string, std::string>>& value) {
   const Yaml* node = Node(field);
   if (node == nullptr) return;
-  if (node->kind != Yaml::Kind::kMap) return Wrong(field, "is no map of texts");
+  if (node->kind != Yaml::Kind::kMap) return Wrong(field, "is not a map of texts");
   for (const Yaml::Field& entry : node->fields) {
     absl::StatusOr<std::string> text = YamlText(entry.value, file_, entry.name);
     if (!text.ok()) return Wrong(text.status());
@@ -91,7 +91,7 @@ void YamlMap::Duration(absl::string_view field, absl::Duration least, absl::Dura
   if (text.empty()) return;
   absl::Duration read;
   if (!absl::ParseDuration(text, &read) || read < least || read > most) {
-    return Wrong(field, absl::StrCat("is no time within ", absl::FormatDuration(least), " to ",
+    return Wrong(field, absl::StrCat("is not a time within ", absl::FormatDuration(least), " to ",
                                      absl::FormatDuration(most), ", as \"30s\""));
   }
   value = read;

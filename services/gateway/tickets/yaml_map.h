@@ -14,9 +14,9 @@
 
 namespace galen::gateway::tickets {
 
-// The fields of a map in a file that a person wrote, read one by one; a field that is not there
-// leaves its value as it is. The first thing wrong is kept, as "file:line: what", and NothingElse()
-// gives it: so that a reader is a list of lines.
+// Reads the fields of a map in a file that a person wrote, one by one; a missing field leaves its
+// value unchanged. The first problem is kept, as "file:line: what", and NothingElse() returns it:
+// so a reader is a list of lines.
 class YamlMap {
  public:
   // `yaml` and `file` must outlive it.
@@ -34,10 +34,10 @@ class YamlMap {
   // Null when it is not there.
   const Yaml* Node(absl::string_view field);
 
-  // Notes that a field, or this map for "", is not as it should be.
+  // Records a problem with a field, or with this map for "".
   void Wrong(absl::string_view field, absl::string_view what);
   void Wrong(const absl::Status& status);
-  // What was wrong first; or a field that nobody asked for.
+  // The first problem; or a field that nobody asked for.
   absl::Status NothingElse();
 
  private:

@@ -10,7 +10,7 @@
 
 namespace galen::gateway {
 
-// UploadStore::Resolve() for the requests that have an incident; others stay as they are.
+// UploadStore::Resolve() for requests that have an incident; others stay unchanged.
 absl::Status FillInUploads(const UploadStore& store, const std::string& tenant,
                            google::protobuf::Message& request);
 

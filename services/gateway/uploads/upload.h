@@ -13,7 +13,7 @@ namespace galen::gateway {
 
 enum class UploadKind { kLog, kBundle };
 
-// A log or a bundle that a customer sent, as it lies on disk.
+// A log or a bundle that a customer sent, as stored on disk.
 struct Upload {
   std::string name;  // tenants/{tenant}/uploads/{upload}
   UploadKind kind = UploadKind::kLog;
@@ -22,19 +22,19 @@ struct Upload {
   std::int64_t disk_bytes = 0;
   absl::Time created;
   absl::Time expires;
-  // Of a bundle: where its root is below the upload, the beginning of what it says, its nodes.
+  // For a bundle: its root below the upload, the beginning of its description, its nodes.
   std::string root;
   std::string description;
   std::vector<std::string> nodes;
 };
 
 absl::string_view NameOf(UploadKind kind);
-// Whether this text names an upload rather than a place: it begins with "tenants/".
+// Whether this text names an upload rather than a path: it begins with "tenants/".
 bool NamesUpload(absl::string_view text);
-// The last part of what a customer calls a file, of letters that mean nothing to anybody.
+// The last part of a customer's file name, in harmless letters.
 std::string SafeFileName(absl::string_view given);
 
-// An upload as it is kept beside its files, and read again. DATA_LOSS what cannot be read.
+// The record of an upload that is kept beside its files. DATA_LOSS: it cannot be read.
 std::string RecordOf(const Upload& upload);
 absl::StatusOr<Upload> ParseRecord(const std::string& text);
 

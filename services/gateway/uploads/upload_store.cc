@@ -40,9 +40,9 @@ constexpr absl::string_view kIncident = "incident.json";
 constexpr std::size_t kIdBytes = 16;
 constexpr std::size_t kShownDescription = 2000;
 constexpr std::size_t kShownNodes = 1000;
-// More than the store writes into one of its own records.
+// Larger than any record that the store writes.
 constexpr std::size_t kMostRecordBytes = std::size_t{64} << 20;
-// What never became whole in that time was left by a gateway that is gone.
+// An upload that is incomplete for this long was left by a gateway that is gone.
 constexpr absl::Duration kStale = absl::Hours(6);
 
 bool IsId(absl::string_view text) {
@@ -94,8 +94,8 @@ absl::Status WriteFile(const std::string& path, absl::string_view text) {
   return fsync(file.get()) == 0 ? absl::OkStatus() : WriteError(errno);
 }
 
-// What it takes of the disk, its files and directories as well as what they hold. An error where
-// that cannot be told: what is not counted is not limited.
+// The disk space of `place`: its files and directories as well as their content. An error if it is
+// unknown, because a size that is not counted is not limited.
 absl::StatusOr<std::int64_t> SizeOf(const std::string& place) {
   std::string start = place;
   char* const roots[] = {start.data(), nullptr};
@@ -174,7 +174,7 @@ absl::StatusOr<std::unique_ptr<UploadStore::Incoming>> UploadStore::Begin(
   {
     const MutexLock lock(mu_);
     ++coming_[tenant];
-    ++all_coming_;  // from here on the destructor takes it back
+    ++all_coming_;  // from here on the destructor undoes it
     if (coming_[tenant] > options_.tenant_at_once || all_coming_ > options_.at_once) {
       return WithReason(
           absl::ResourceExhaustedError("upload: too many come in at the same time; try again"),
@@ -261,7 +261,7 @@ absl::Status UploadStore::Incoming::Unpack(Upload& upload) {
   std::error_code error;
   fs::create_directory(directory, error);
   if (error) return WriteError(error.value());
-  // Others of the tenant may have been unpacked while this one came.
+  // Other uploads of the tenant may have been unpacked in the meantime.
   GALEN_ASSIGN_OR_RETURN(const std::vector<Upload> there, store_.List(tenant_));
   std::int64_t left = options.tenant_bytes;
   for (const Upload& one : there) left -= one.disk_bytes;
@@ -273,7 +273,7 @@ absl::Status UploadStore::Incoming::Unpack(Upload& upload) {
       .files = options.files,
       .bytes = std::min(left, std::max(by_ratio, options.unpacked_floor)),
       .time = options.unpack_time};
-  // What our disk calls it is nothing to the customer.
+  // Our paths mean nothing to the customer.
   const auto told = [&](const absl::Status& status) {
     std::string why(status.message());
     for (const std::string* const place : {&archive, &directory}) {
@@ -288,7 +288,7 @@ absl::Status UploadStore::Incoming::Unpack(Upload& upload) {
   }
   const auto bundle = host::Bundle::Open(TopOf(directory));
   if (!bundle.ok()) {
-    // Whatever it lacks, it is the customer's archive that lacks it.
+    // Whatever is missing, the customer's archive lacks it.
     absl::Status status = told(bundle.status());
     return absl::IsResourceExhausted(status) ? status
                                              : absl::InvalidArgumentError(status.message());
@@ -356,7 +356,7 @@ absl::StatusOr<Upload> UploadStore::Named(const std::string& tenant, absl::strin
     if (!absl::IsNotFound(upload.status())) return upload;
   }
   return absl::NotFoundError(absl::StrCat(field, ": ", CleanText(name, 120),
-                                          " is no upload of this tenant, or has expired"));
+                                          " is not an upload of this tenant, or has expired"));
 }
 
 absl::Status UploadStore::Resolve(const std::string& tenant, absl::string_view at,
@@ -383,7 +383,7 @@ absl::Status UploadStore::Resolve(const std::string& tenant, absl::string_view a
     return absl::DataLossError(
         absl::StrCat(field_of_bundle, ": the upload's record cannot be read"));
   }
-  // What the request says goes before what the bundle says.
+  // The request takes precedence over the bundle.
   if (!incident.nodes().empty()) merged.clear_nodes();
   merged.MergeFrom(incident);
   merged.set_bundle(absl::StrCat(place, "/", upload.root));
@@ -411,7 +411,7 @@ void UploadStore::Sweep() {
       std::error_code ignored;
       if (tenant == kIncoming) {
         const auto written = fs::last_write_time(in->path(), ignored);
-        // What was deleted and is still there could not be removed then.
+        // A deleted upload that still exists could not be removed at that time.
         if (absl::EndsWith(id, kGone)) {
           over.push_back(in->path());
         } else if (!ignored &&

@@ -23,8 +23,8 @@
 
 namespace galen::gateway {
 
-// Uploads below one directory, which gateways and the services that read them share. Tenants have a
-// folder each. An upload is there whole or not at all: it is made in `.incoming` and renamed.
+// Uploads below one directory, which gateways and the services that read them share. Each tenant
+// has a folder. An upload is there whole or not at all: it is made in `.incoming` and renamed.
 // Blocks for the disk. Thread-safe.
 class UploadStore {
  public:
@@ -36,26 +36,26 @@ class UploadStore {
     int at_once = 16;  // that come in at the same time
     int tenant_at_once = 4;
     absl::Duration keep = absl::Hours(24 * 7);
-    // A bundle may unpack to so many times its size, or to `unpacked_floor` where that is more.
+    // A bundle may unpack to this many times its size, or to `unpacked_floor` if that is more.
     std::int64_t unpacked_ratio = 100;
     std::int64_t unpacked_floor = std::int64_t{256} << 20;
     std::int64_t files = 200'000;  // and directories
     absl::Duration unpack_time = absl::Minutes(10);
     absl::Duration sweep = absl::Minutes(10);
   };
-  // Makes the directory where there is none. INVALID_ARGUMENT, PERMISSION_DENIED it cannot be used.
+  // Makes the directory if it is missing. INVALID_ARGUMENT, PERMISSION_DENIED: it cannot be used.
   static absl::StatusOr<std::unique_ptr<UploadStore>> Open(Options options, const Clock& clock);
   ~UploadStore();
 
-  // One that is coming in. Dropped before Finish() gave it, nothing of it stays.
+  // An upload in transit. If it is dropped before Finish() returned it, nothing of it stays.
   class Incoming {
    public:
     ~Incoming();
     Incoming(const Incoming&) = delete;
     Incoming& operator=(const Incoming&) = delete;
-    // RESOURCE_EXHAUSTED it is too large, the tenant has used up its share, or the disk is full.
+    // RESOURCE_EXHAUSTED: it is too large, the tenant has used up its share, or the disk is full.
     absl::Status Write(absl::string_view piece);
-    // INVALID_ARGUMENT an empty one, or no bundle; RESOURCE_EXHAUSTED it unpacks to too much.
+    // INVALID_ARGUMENT: it is empty, or not a bundle; RESOURCE_EXHAUSTED: it unpacks to too much.
     absl::StatusOr<Upload> Finish();
 
    private:
@@ -74,8 +74,8 @@ class UploadStore {
     std::int64_t left_ = 0;  // of the tenant's share
   };
 
-  // `tenant` must be the name of one. RESOURCE_EXHAUSTED too many come in, or the tenant has used
-  // up its share; `length`: what the client says, 0 when it does not.
+  // `tenant` must be the name of one. RESOURCE_EXHAUSTED: too many uploads at a time, or the tenant
+  // has used up its share; `length`: as the client states it, 0 if unknown.
   absl::StatusOr<std::unique_ptr<Incoming>> Begin(const std::string& tenant, UploadKind kind,
                                                   absl::string_view file_name, std::int64_t length);
 
@@ -85,17 +85,17 @@ class UploadStore {
   absl::StatusOr<Upload> Get(const std::string& tenant, absl::string_view id) const;
   absl::Status Delete(const std::string& tenant, absl::string_view id);
 
-  // Puts uploads of `tenant` into an incident in place of their names: a bundle, beside what else
-  // it tells of the incident, and logs. NOT_FOUND there is no such upload of this tenant;
-  // INVALID_ARGUMENT it is of the other kind.
-  // `at`: where the incident stands in its request, for errors: "diagnosis.incident".
+  // Replaces names of uploads of `tenant` in an incident by the uploads: a bundle, together with
+  // its own incident data, and logs. NOT_FOUND: there is no such upload of this tenant;
+  // INVALID_ARGUMENT: it is of the other kind.
+  // `at`: the path of the incident in its request, for errors: "diagnosis.incident".
   absl::Status Resolve(const std::string& tenant, absl::string_view at,
                        galen::v1::Incident& incident) const;
-  // The reverse for a text that customers see: in the place of where an upload of the tenant lies
-  // stands its name, before the file in it: "tenants/acme/uploads/4f1c/file/train.log".
+  // The reverse, for a text that customers see: replaces the path of an upload of the tenant by its
+  // name, before the file in it: "tenants/acme/uploads/4f1c/file/train.log".
   std::string WithNames(const std::string& tenant, std::string text) const;
 
-  // Removes what has expired, and what never became whole.
+  // Removes expired uploads, and those that were never completed.
   void Sweep();
 
   const Options& options() const { return options_; }

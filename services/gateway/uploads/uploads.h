@@ -14,8 +14,8 @@ namespace galen::gateway {
 
 // The store of uploads, its side of the API, and the threads that write.
 struct Uploads {
-  // Null without a directory: no uploads are taken. INVALID_ARGUMENT for a limit that is not more
-  // than 0, and what UploadStore::Open says. All must outlive it.
+  // Null without a directory: no uploads are accepted. INVALID_ARGUMENT: a limit is not above 0;
+  // also the errors of UploadStore::Open. All must outlive it.
   static absl::StatusOr<std::unique_ptr<Uploads>> Open(const UploadStore::Options& options,
                                                        Access& access, RateLimiter& rates,
                                                        const Clock& clock);
@@ -23,7 +23,7 @@ struct Uploads {
   std::unique_ptr<UploadStore> store;
   std::unique_ptr<UploadsApi> api;
   std::unique_ptr<ThreadPool> unpacking;
-  std::unique_ptr<ThreadPool> disk;  // both end what they have to do before the others go
+  std::unique_ptr<ThreadPool> disk;  // both finish their tasks before the others end
 };
 
 }  // namespace galen::gateway

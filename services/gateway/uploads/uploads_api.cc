@@ -124,7 +124,7 @@ void UploadsApi::Handle(http::Request request, std::shared_ptr<http::Exchange> e
         });
 }
 
-// What a call does for the disk, away from the server's threads.
+// Runs the disk work of a call, outside the server's threads.
 void UploadsApi::Later(const std::shared_ptr<Call>& call,
                        void (UploadsApi::*work)(const std::shared_ptr<Call>&)) {
   if (executor_.TrySchedule([this, call, work] { (this->*work)(call); })) return;
@@ -183,7 +183,7 @@ void UploadsApi::Begin(const std::shared_ptr<Call>& call) {
   Next(call);
 }
 
-// Takes up what came, and asks for more: one piece is in memory at a time.
+// Stores a piece and asks for the next: one piece is in memory at a time.
 void UploadsApi::Next(const std::shared_ptr<Call>& call) {
   if (const absl::Status written = call->incoming->Write(call->piece); !written.ok()) {
     return call->Fail(written);
@@ -199,8 +199,8 @@ void UploadsApi::Next(const std::shared_ptr<Call>& call) {
   });
 }
 
-// A bundle is unpacked, which may take minutes: of each tenant one at a time, and never where the
-// pieces of others are written.
+// Unpacking a bundle may take minutes: one at a time for each tenant, and never on the threads that
+// write pieces.
 void UploadsApi::End(const std::shared_ptr<Call>& call) {
   if (call->kind != UploadKind::kBundle) return Finish(call);
   {

@@ -17,12 +17,12 @@
 
 namespace galen::gateway {
 
-// Uploads over HTTP (docs/api.md#uploads): the body of a POST is the file itself, and goes to disk
-// as it comes. Thread-safe.
+// Uploads over HTTP (docs/api.md#uploads): the body of a POST is the file itself, and is written to
+// disk while it arrives. Thread-safe.
 class UploadsApi final : public http::Handler {
  public:
-  // All must outlive it. `executor` waits for the disk; `unpacking` does what takes long, of each
-  // tenant one at a time.
+  // All must outlive it. `executor` waits for the disk; `unpacking` runs long tasks, one at a time
+  // for each tenant.
   UploadsApi(UploadStore& store, Access& access, RateLimiter& rates, Executor& executor,
              Executor& unpacking);
 
@@ -37,7 +37,7 @@ class UploadsApi final : public http::Handler {
   void Next(const std::shared_ptr<Call>& call);
   void End(const std::shared_ptr<Call>& call);
   void Finish(const std::shared_ptr<Call>& call);
-  // Ends the first of the tenant's that wait to be unpacked, and then the next.
+  // Ends the tenant's first upload that waits to be unpacked, and starts the next.
   void EndNext(const std::string& tenant);
   void Later(const std::shared_ptr<Call>& call,
              void (UploadsApi::*work)(const std::shared_ptr<Call>&));
@@ -48,7 +48,7 @@ class UploadsApi final : public http::Handler {
   Executor& executor_;
   Executor& unpacking_;
   Mutex mu_;
-  // By tenant, those that are whole and wait to be unpacked; the first is being so.
+  // By tenant, complete uploads that wait to be unpacked; the first one is being unpacked.
   std::map<std::string, std::deque<std::shared_ptr<Call>>> ending_ ABSL_GUARDED_BY(mu_);
   const PathTemplate collection_;
   const PathTemplate one_;

@@ -42,7 +42,7 @@ Upstream::Answer NewAnswer(const google::protobuf::MethodDescriptor& method) {
                               ->New());
 }
 
-// How many calls are under way: what they use must not go before them.
+// Counts calls in flight: what they use must outlive them.
 class Flying {
  public:
   // Counts as one until it is dropped.
@@ -66,7 +66,7 @@ class Flying {
 };
 
 // One call with one answer. A context keeps its channel, and a thread of gRPC's own must not be the
-// last that does: so the call lets go of its context before it says that it is done.
+// last owner: so the call drops its context before it reports its end.
 class UnaryCall : public std::enable_shared_from_this<UnaryCall> {
  public:
   UnaryCall(std::shared_ptr<void> flying, rpc::Replicas& replicas, const ClaimFor& claim_for,
@@ -145,9 +145,9 @@ class UnaryCall : public std::enable_shared_from_this<UnaryCall> {
   std::shared_ptr<grpc::ClientContext> context_ ABSL_GUARDED_BY(mu_);
 };
 
-// One call with many answers. (On the wire a stream from the server is one in both directions whose
-// client has said all in its first message.) A hold keeps gRPC from ending it while nothing is
-// being read, until the last answer has been.
+// One call with many answers. (On the wire a server stream is a bidirectional one whose client has
+// sent everything in its first message.) A hold keeps gRPC from ending it while nothing is being
+// read, until the last answer has been.
 class GrpcFeed final : public Upstream::Feed,
                        public grpc::ClientBidiReactor<Message, Message>,
                        public std::enable_shared_from_this<GrpcFeed> {
@@ -287,7 +287,7 @@ class GrpcUpstream final : public Upstream {
   }
 
  private:
-  // gRPC keeps where it stands, not what it says.
+  // gRPC keeps a pointer to it, not a copy.
   const std::string& PathOf(const google::protobuf::MethodDescriptor& method) {
     const MutexLock lock(mu_);
     std::unique_ptr<const std::string>& path = paths_[&method];

@@ -14,8 +14,8 @@ namespace galen::gateway {
 using ClaimFor = std::function<std::string(const std::string& resource)>;
 
 // Calls over gRPC, by the name of the method: no stub of a service is needed. Each goes to one of
-// the replicas; one that may be made again and did not reach it goes to another one, once. Its
-// end waits for that of its calls.
+// the replicas; one that may be sent again and did not arrive goes to another replica, once. The
+// destructor waits for the end of its calls.
 std::unique_ptr<Upstream> MakeGrpcUpstream(std::unique_ptr<rpc::Replicas> replicas,
                                            ClaimFor claim_for);
 

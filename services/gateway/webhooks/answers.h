@@ -9,16 +9,16 @@
 #include "services/gateway/webhooks/sender.h"
 #include "services/gateway/webhooks/state.h"
 
-// What senders are answered, each in the form that it understands. All are pure.
+// Answers to senders, each in the form that the sender understands. All are pure.
 namespace galen::gateway::webhooks {
 
 // It only asked whether anybody is there.
 http::Response ProbeAnswer();
-// The events are stored: what became of each, and what was passed over.
+// The events are stored: the outcome of each, and the ignored events.
 http::Response AcceptedAnswer(Sender::Answer form, const std::vector<Outcome>& outcomes,
                               const std::vector<std::string>& ignored);
-// It cannot be taken now. `sender.overload` with Retry-After; Slack's users read a sentence, which
-// it shows with no other code than 200.
+// The delivery cannot be taken now. `sender.overload` with Retry-After; Slack's users read a
+// sentence, which Slack shows only with code 200.
 http::Response OverloadAnswer(const Sender& sender, const absl::Status& status);
 
 }  // namespace galen::gateway::webhooks

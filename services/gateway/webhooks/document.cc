@@ -60,8 +60,8 @@ absl::StatusOr<Pointer> Pointer::Parse(absl::string_view text) {
   Pointer pointer;
   if (text.empty()) return pointer;
   if (text[0] != '/') {
-    return absl::InvalidArgumentError(
-        absl::StrCat("\"", CleanText(text, 80), "\" is no place in a body: it begins with \"/\""));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "\"", CleanText(text, 80), "\" is not a place in a body: it begins with \"/\""));
   }
   for (const absl::string_view step : absl::StrSplit(text.substr(1), '/')) {
     pointer.steps_.push_back(absl::StrReplaceAll(step, {{"~1", "/"}, {"~0", "~"}}));
@@ -81,7 +81,7 @@ absl::StatusOr<Document> Document::FromJson(absl::string_view body) {
         absl::StrCat("body: is nested deeper than ", kMostDepth, " levels"));
   }
   json read = ParseJson(body);
-  if (read.is_discarded()) return absl::InvalidArgumentError("body: is no JSON");
+  if (read.is_discarded()) return absl::InvalidArgumentError("body: is not JSON");
   return Document(std::make_shared<const json>(std::move(read)));
 }
 
@@ -93,7 +93,7 @@ absl::StatusOr<Document> Document::FromForm(absl::string_view body) {
     const std::pair<absl::string_view, absl::string_view> parts =
         absl::StrSplit(pair, absl::MaxSplits('=', 1));
     if (!DecodeForm(parts.first, name) || !DecodeForm(parts.second, value)) {
-      return absl::InvalidArgumentError("body: is no form (application/x-www-form-urlencoded)");
+      return absl::InvalidArgumentError("body: is not a form (application/x-www-form-urlencoded)");
     }
     if (form.size() >= kMostNames) {
       return absl::InvalidArgumentError(

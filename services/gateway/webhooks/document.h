@@ -12,11 +12,11 @@
 
 namespace galen::gateway::webhooks {
 
-// A place in a document: a JSON pointer (RFC 6901) in which a step "*" is every item of a list, or
-// every value of an object. "" is the whole.
+// A place in a document: a JSON pointer (RFC 6901) in which a step "*" means every item of a list,
+// or every value of an object. "" is the whole document.
 class Pointer {
  public:
-  // INVALID_ARGUMENT a text that neither is empty nor begins with '/', or has more than 32 steps.
+  // INVALID_ARGUMENT: the text is not empty and does not begin with '/', or has more than 32 steps.
   static absl::StatusOr<Pointer> Parse(absl::string_view text);
   const std::vector<std::string>& steps() const { return steps_; }
 
@@ -24,30 +24,29 @@ class Pointer {
   std::vector<std::string> steps_;
 };
 
-// What a sender put into a body. Hostile: bounded when it is read, and nothing but data afterwards.
+// The body of a delivery. Hostile: bounded when it is read, and nothing but data afterwards.
 class Document {
  public:
   static constexpr int kMostDepth = 64;
-  // What a pointer with "*" finds at most.
+  // The most values that a pointer with "*" finds.
   static constexpr std::size_t kMostFound = 10'000;
 
   Document();  // empty
-  // INVALID_ARGUMENT what is no JSON, no UTF-8, or nested deeper than kMostDepth.
+  // INVALID_ARGUMENT: it is not JSON, not UTF-8, or nested deeper than kMostDepth.
   static absl::StatusOr<Document> FromJson(absl::string_view body);
-  // A form (application/x-www-form-urlencoded) as an object of texts; of a name that stands there
-  // twice, the first. INVALID_ARGUMENT what is not encoded so, or has more than 200 names.
+  // A form (application/x-www-form-urlencoded) as an object of texts; the first value of a repeated
+  // name. INVALID_ARGUMENT: it is not encoded so, or has more than 200 names.
   static absl::StatusOr<Document> FromForm(absl::string_view body);
 
-  // The texts, counters and truth values there, as text, in order; lists, objects and null are
-  // none.
+  // The texts, numbers and booleans there, as text, in order; lists, objects and null are ignored.
   std::vector<std::string> Texts(const Pointer& pointer) const;
-  // The first of them, "" when there is none.
+  // The first of them, "" if there is none.
   std::string Text(const Pointer& pointer) const;
-  // Whatever is there, each as a document. Of a list the pointer names, its items are not taken
-  // apart: "/alerts/*" does that.
+  // The values there, each as a document. A list that the pointer names is one value: "/alerts/*"
+  // yields its items.
   std::vector<Document> Parts(const Pointer& pointer) const;
 
-  // An object with this one at `pointer` (without "*", and not empty).
+  // An object with this document at `pointer` (without "*", and not empty).
   Document Within(const Pointer& pointer) const;
   // Sets a text of an object there.
   void Set(const Pointer& pointer, absl::string_view text);

@@ -29,7 +29,7 @@ constexpr absl::string_view kEndpointKeys[] = {
 constexpr absl::string_view kPollKeys[] = {"settings", "token", "ca_file", "every"};
 constexpr std::size_t kShortSecret = 16;
 
-// Reads what endpoints have, one after the other.
+// Reads the fields of endpoints, one after the other.
 class SiteReader {
  public:
   SiteReader(const FileContext& context, std::string folder, ReadSecret read, Site& site)
@@ -52,10 +52,9 @@ class SiteReader {
     if (endpoint.sender == nullptr) return;
     endpoint.tickets = fields.Text("tickets");
     if (!endpoint.tickets.empty() && !endpoint.sender->news.has_value()) {
-      context_.Error(
-          fields.Find("tickets")->line,
-          absl::StrCat("sender \"", endpoint.sender->name, "\" tells nothing of tickets"),
-          "leave `tickets` out, or add `news` to the sender");
+      context_.Error(fields.Find("tickets")->line,
+                     absl::StrCat("sender \"", endpoint.sender->name, "\" has no ticket events"),
+                     "leave `tickets` out, or add `news` to the sender");
     }
     ChooseScheme(fields, endpoint);
     for (const std::string& file : reader.Texts("secrets")) {
@@ -72,12 +71,12 @@ class SiteReader {
     if (!endpoint.sender->retries && !endpoint.poll.has_value()) {
       site_.warnings.push_back(absl::StrCat(
           "endpoint ", endpoint.name, ": ", endpoint.sender->title,
-          " never sends again what was lost; ",
+          " never sends a lost event again; ",
           endpoint.sender->poll.has_value() ? "`poll` would find it" : "nothing finds it"));
     }
     const std::string name = endpoint.name;
     if (!site_.endpoints.emplace(name, std::move(endpoint)).second) {
-      context_.Error(node.line, absl::StrCat("endpoint \"", name, "\" stands twice"),
+      context_.Error(node.line, absl::StrCat("endpoint \"", name, "\" is there twice"),
                      "rename one of them");
     }
   }
@@ -130,7 +129,8 @@ class SiteReader {
     }
   }
 
-  // The content of a file without the end of its line; nothing, and a problem.
+  // The content of a file without its final line break; nothing, and a problem, if it cannot be
+  // read.
   std::optional<std::string> Secret(const std::string& file, int line) {
     const std::filesystem::path path(file);
     const std::string whole =
@@ -150,7 +150,7 @@ class SiteReader {
     absl::StatusOr<Key> key = Key::Make(endpoint.scheme, *text);
     if (!key.ok()) {
       context_.Error(line, absl::StrCat(file, ": ", key.status().message()),
-                     "put into it what the sender was given");
+                     "put the secret of the sender into it");
       return;
     }
     if (endpoint.scheme.kind != Scheme::Kind::kEd25519 && key->bytes().size() < kShortSecret) {
@@ -166,7 +166,7 @@ class SiteReader {
     if (node == nullptr) return;
     if (!endpoint.sender->poll.has_value()) {
       context_.Error(node->line,
-                     absl::StrCat("sender \"", endpoint.sender->name, "\" cannot be looked at"),
+                     absl::StrCat("sender \"", endpoint.sender->name, "\" cannot be polled"),
                      "remove `poll`, or add one to the sender");
       return;
     }

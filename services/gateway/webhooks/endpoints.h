@@ -13,7 +13,7 @@
 
 namespace galen::gateway::webhooks {
 
-// How an endpoint's sender is asked for what never came.
+// Settings of a poll for events that were never delivered.
 struct EndpointPoll {
   std::map<std::string, std::string> settings;
   std::string token;  // of the sender's interface, a secret
@@ -21,7 +21,7 @@ struct EndpointPoll {
   absl::Duration every = absl::Minutes(10);
 };
 
-// One of a site's ways in: POST /hooks/NAME.
+// One endpoint of a site: POST /hooks/NAME.
 struct Endpoint {
   std::string name;  // [a-z0-9-]{1,63}
   const Sender* sender = nullptr;
@@ -31,9 +31,9 @@ struct Endpoint {
   std::vector<std::string> nodes;          // patterns of host names that may be named; none: any
   std::vector<std::string> default_nodes;  // of an event that names none
   std::vector<Condition> only;             // what opens an incident must hold this, too
-  std::vector<std::string> own_authors;    // whose events are passed over: those that we cause
+  std::vector<std::string> own_authors;    // whose events are ignored: our own
   std::string strategy;
-  std::string tickets;  // name of the target whose tickets it tells of; "": of none
+  std::string tickets;  // name of the target whose tickets it reports; "": none
   std::optional<EndpointPoll> poll;
 
   bool MayName(const std::string& node) const;
@@ -48,11 +48,11 @@ struct Site {
 
 // Reads the file of endpoints `path`, the secrets that it names (relative to its folder), and the
 // senders below the knowledge directories. INVALID_ARGUMENT with every problem, by file and line;
-// NOT_FOUND, PERMISSION_DENIED a file that cannot be read.
+// NOT_FOUND, PERMISSION_DENIED: a file cannot be read.
 absl::StatusOr<Site> LoadSite(const std::string& path,
                               absl::Span<const std::string> knowledge_directories);
 
-// The same with the texts at hand. `read` gives the content of a file of secrets.
+// The same from texts. `read` returns the content of a file of secrets.
 using ReadSecret = absl::StatusOr<std::string> (*)(const std::string& path);
 absl::StatusOr<Site> ParseSite(absl::string_view text, const std::string& file,
                                std::map<std::string, Sender> senders, ReadSecret read);

@@ -25,7 +25,7 @@ const google::protobuf::MethodDescriptor* CreateMethod() {
       ->FindMethodByName("CreateDiagnosis");
 }
 
-// What no repetition would change.
+// Errors that a retry would not change.
 bool IsFinal(const absl::Status& status) {
   switch (status.code()) {
     case absl::StatusCode::kInvalidArgument:
@@ -82,7 +82,8 @@ std::uint64_t IngestDispatcher::refused() const {
 }
 
 void IngestDispatcher::Loop() {
-  // What was there before may have been left by nobody but this gateway, before it was stopped.
+  // Requests found at the start may be our own, from before a stop: they do not wait for other
+  // gateways.
   std::vector<std::string> left;
   for (const State::Waiting& waiting : webhook_journal_.Waiting(kMostLooked)) {
     left.push_back(waiting.request.diagnosis_id());
@@ -97,7 +98,7 @@ void IngestDispatcher::Loop() {
       const MutexLock lock(mu_);
       fresh = std::exchange(woken_, false);
     }
-    // What came with a wake stands in memory already.
+    // The requests of a wake are in memory already.
     const absl::Status read = fresh ? absl::OkStatus() : webhook_journal_.Refresh();
     if (!read.ok() && !std::exchange(away_, true)) {
       tell_(absl::StrCat("stored events of webhooks cannot be read: ", read.message()));
@@ -141,7 +142,7 @@ void IngestDispatcher::WriteDown() {
     delivered.push_back({completion.endpoint, name,
                          completion.status.ok() ? "" : std::string(completion.status.message())});
   }
-  // What is not written down will be asked for once more, and be found there.
+  // A delivery that was not recorded is repeated, and the diagnosis is then found.
   absl::Status marked;
   if (!delivered.empty()) marked = webhook_journal_.MarkDelivered(delivered);
   for (Completion& completion : landed) {

@@ -20,10 +20,10 @@
 
 namespace galen::gateway::webhooks {
 
-// Brings what WebhookJournal holds to the orchestrator: at once where it can, later where the
-// orchestrator is away or full, and once more where nobody knows whether it arrived, which makes no
-// second diagnosis. Several gateways of one store share the work: what another one has just taken
-// is left to it for a while.
+// Sends what WebhookJournal holds to the orchestrator: at once if possible, later if the
+// orchestrator is unreachable or full, and again if it is unknown whether it arrived, which makes
+// no second diagnosis. Several gateways of one store share the work: an event that another one has
+// just taken is left to it for a while.
 class IngestDispatcher {
  public:
   struct Options {
@@ -31,19 +31,19 @@ class IngestDispatcher {
     absl::Duration first_pause = absl::Seconds(1);  // after a failure; doubles
     absl::Duration longest_pause = absl::Minutes(1);
     absl::Duration leave_to_others = absl::Seconds(10);
-    absl::Duration look = absl::Seconds(1);  // for what others left
+    absl::Duration look = absl::Seconds(1);  // for events that others left
     absl::Duration trim = absl::Hours(1);
   };
   // All must outlive it, and the tasks of `rates` must end before it does. Each diagnosis counts as
-  // one that its tenant starts: what is over its limits waits, stored as it is. `tell` gets a
-  // sentence about what goes wrong.
+  // one that its tenant starts: those over its limits wait, stored as they are. `tell` gets a
+  // sentence about each problem.
   IngestDispatcher(WebhookJournal& webhook_journal, Upstream& upstream, RateLimiter& rates,
                    Options options, std::function<void(const std::string&)> tell);
   ~IngestDispatcher();
   IngestDispatcher(const IngestDispatcher&) = delete;
   IngestDispatcher& operator=(const IngestDispatcher&) = delete;
 
-  // Breaks off what is under way: it is asked for again at the next start. Once.
+  // Cancels the calls in flight: they are made again at the next start. Once.
   void Stop();
   // This gateway took these: they are due at once.
   void Wake(const std::vector<std::string>& names);
@@ -69,7 +69,7 @@ class IngestDispatcher {
   void Send(const State::Waiting& waiting);
   // Once the tenant may start it.
   void Ask(const State::Waiting& waiting);
-  // It is over, or not begun.
+  // The request is over, or was never sent.
   void Complete(Completion completion);
   void Ended(const Completion& completion);
 
@@ -85,7 +85,7 @@ class IngestDispatcher {
   std::size_t in_flight_ ABSL_GUARDED_BY(mu_) = 0;
   std::vector<Completion> completed_ ABSL_GUARDED_BY(mu_);  // and not written down yet
   std::uint64_t refused_ ABSL_GUARDED_BY(mu_) = 0;
-  // When it was said last that some wait.
+  // The last report that requests wait.
   absl::Time told_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();
   std::map<std::string, Attempt> attempts_ ABSL_GUARDED_BY(mu_);         // by the diagnosis's id
   std::map<std::string, clients::Cancel> cancels_ ABSL_GUARDED_BY(mu_);  // of those that fly

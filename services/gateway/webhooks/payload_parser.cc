@@ -23,10 +23,10 @@ constexpr std::size_t kMostDescription = 64 << 10;
 constexpr std::size_t kMostAttribute = 1 << 10;
 constexpr std::size_t kMostNodes = 1'000;
 constexpr std::size_t kMostNodeName = 253;
-// An alert comes after what it tells of: after its "for", and after the scrapes before that.
+// An alert comes after its cause: after its "for", and after the scrapes before that.
 constexpr absl::Duration kLead = absl::Minutes(30);
 
-// Texts of several places as one that no others make.
+// A hash of the texts of several places, unique to them.
 std::string HashOf(const std::vector<Selector>& selectors, const Event& event) {
   std::string all;
   bool any = false;
@@ -50,7 +50,7 @@ std::optional<absl::Time> TimeOf(const Selector& selector, const Event& event, b
   return best;
 }
 
-// The host name in a value that may have a port; "" for what is none.
+// The host name in a value that may have a port; "" if it is invalid.
 std::string NodeIn(absl::string_view text) {
   const std::size_t colon = text.rfind(':');
   std::uint32_t port = 0;
@@ -65,7 +65,7 @@ std::string NodeIn(absl::string_view text) {
   return sound ? std::string(text) : "";
 }
 
-// False when the event names nodes that this endpoint may not name, and none that it may.
+// False if the event names only nodes that this endpoint may not name.
 bool AddNodes(const Endpoint& endpoint, const Event& event, galen::v1::Incident& incident) {
   std::set<std::string> seen;
   bool named = false;
@@ -83,7 +83,7 @@ bool AddNodes(const Endpoint& endpoint, const Event& event, galen::v1::Incident&
   if (incident.nodes_size() > 0) return true;
   if (named) return false;
   for (const std::string& node : endpoint.default_nodes) incident.add_nodes(node);
-  // No node at all would mean every node: more than an endpoint of some may ask for.
+  // No node at all would mean every node: more than a restricted endpoint may ask for.
   return incident.nodes_size() > 0 || endpoint.nodes.empty();
 }
 
@@ -117,7 +117,7 @@ void AddAttributes(const std::map<std::string, Template>& templates, absl::strin
   }
 }
 
-// False when the event may not name its nodes here.
+// False if the event may not name its nodes here.
 bool MakeRequest(const Endpoint& endpoint, const Event& event,
                  galen::v1::CreateDiagnosisRequest& request) {
   const IncidentForm& form = endpoint.sender->form;
@@ -165,7 +165,7 @@ bool IsOwn(const Endpoint& endpoint, const Event& event) {
   return false;
 }
 
-// What an event tells of a ticket, whatever else it says.
+// Reads the ticket event in an event, whatever else it holds.
 void ReadNote(const Endpoint& endpoint, const Event& event, const std::string& otherwise,
               ParsedDelivery& reading) {
   const std::optional<TicketUpdateForm>& news = endpoint.sender->news;
@@ -193,7 +193,7 @@ void ReadNote(const Endpoint& endpoint, const Event& event, const std::string& o
   reading.notes.push_back(std::move(note));
 }
 
-// `otherwise`: what tells which event it is when the sender's selectors find nothing.
+// `otherwise`: identifies the event if the sender's selectors find nothing.
 absl::Status ReadEvent(const Endpoint& endpoint, const Event& event, const std::string& otherwise,
                        ParsedDelivery& reading) {
   const Sender& sender = *endpoint.sender;
@@ -216,7 +216,7 @@ absl::Status ReadEvent(const Endpoint& endpoint, const Event& event, const std::
   v1::WebhookEvent found;
   found.set_incident(HashOf(sender.incident, event));
   if (found.incident().empty()) {
-    return absl::InvalidArgumentError("body: nothing in it tells which incident it is about");
+    return absl::InvalidArgumentError("body: nothing in it identifies the incident");
   }
   found.set_event(HashOf(sender.event, event));
   if (found.event().empty()) found.set_event(otherwise);
@@ -251,7 +251,7 @@ absl::StatusOr<ParsedDelivery> ReadWhole(const Endpoint& endpoint, const Event& 
                                          const std::string& otherwise) {
   const Sender& sender = *endpoint.sender;
   ParsedDelivery reading;
-  // A probe is not held to what other bodies must be.
+  // A probe need not meet the conditions for other bodies.
   const Rule* const rule = FirstRule(sender, whole);
   if (rule != nullptr && rule->action == Action::kProbe) {
     reading.probe = true;

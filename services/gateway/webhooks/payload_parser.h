@@ -13,10 +13,10 @@
 #include "services/gateway/http/message.h"
 #include "services/gateway/webhooks/endpoints.h"
 
-// What a delivery says, in our words. All are pure.
+// The events and tickets of a delivery. All are pure.
 namespace galen::gateway::webhooks {
 
-// What happened to a ticket, which may be one of ours.
+// An event of a ticket, which may be one of ours.
 struct TicketEvent {
   enum class Kind : std::uint8_t { kComment, kClosed, kOther };
   std::string target;  // as the endpoint has it
@@ -25,26 +25,26 @@ struct TicketEvent {
   Kind kind = Kind::kOther;
   std::string author;
   std::string text;
-  std::string delivery;  // the same when it is told again
+  std::string delivery;  // the same in a repeated delivery
 };
 
 struct ParsedDelivery {
-  std::vector<TicketEvent> notes;  // of endpoints that tell of tickets
+  std::vector<TicketEvent> notes;  // from endpoints of ticket systems
   bool probe = false;              // it only asks whether anybody is there
   std::vector<v1::WebhookEvent> events;
   std::vector<std::string> ignored;  // why, a sentence each
 };
 
-// Reads a verified request. INVALID_ARGUMENT a body that is none of this sender.
+// Parses a verified request. INVALID_ARGUMENT: the body is not one of this sender.
 absl::StatusOr<ParsedDelivery> ParseDelivery(const Endpoint& endpoint,
                                              const http::Request& request);
 
-// Reads what a poll found: `item` becomes the body that it would have been delivered as.
+// Parses what a poll found: `item` becomes the body of a delivery.
 absl::StatusOr<ParsedDelivery> ParsePolledItem(const Endpoint& endpoint, const Document& item);
 
-// The time in a text, as senders write it: RFC 3339 with any number of digits, "2026-11-18
+// The time in a text, in the forms of senders: RFC 3339 with any number of digits, "2026-11-18
 // 03:15:39" (UTC), or a number of seconds, milliseconds, microseconds or nanoseconds since 1970.
-// Nothing for what is none, or not between 2000 and 2200.
+// Nothing if it is invalid, or not between 2000 and 2200.
 std::optional<absl::Time> ParseEventTime(absl::string_view text);
 
 }  // namespace galen::gateway::webhooks

@@ -20,8 +20,8 @@ namespace {
 
 constexpr absl::Duration kFetchTime = absl::Seconds(30);
 constexpr std::size_t kMostPageBytes = std::size_t{8} << 20;
-constexpr int kMostPages = 50;  // in one look; the next one goes on
-// Looked at once more: what changed just before, and clocks that do not agree.
+constexpr int kMostPages = 50;  // in one poll; the next one continues
+// Polled again: recent changes, and clocks that disagree.
 constexpr absl::Duration kOverlap = absl::Minutes(2);
 
 std::string PercentEncode(absl::string_view text) {
@@ -38,7 +38,7 @@ std::string PercentEncode(absl::string_view text) {
   return out;
 }
 
-// WebhookJournal::Take() for a thread that may wait.
+// WebhookJournal::Take() for a thread that may block.
 absl::Status TakeAndWait(WebhookJournal& webhook_journal, const std::string& endpoint,
                          std::vector<v1::WebhookEvent> events) {
   struct Answer {
@@ -58,7 +58,8 @@ absl::Status TakeAndWait(WebhookJournal& webhook_journal, const std::string& end
   return *answer->status;
 }
 
-// What one page has: its events are taken. The number of its items, and the last change of any.
+// Takes the events of one page. Returns the number of its items, and sets `latest` to their last
+// change.
 absl::StatusOr<int> TakePage(const Endpoint& endpoint, const std::string& page,
                              WebhookJournal& webhook_journal, absl::Time& latest) {
   const Poll& poll = *endpoint.sender->poll;
@@ -75,7 +76,7 @@ absl::StatusOr<int> TakePage(const Endpoint& endpoint, const std::string& page,
       const std::optional<absl::Time> time = ParseEventTime(text);
       if (time.has_value()) latest = std::max(latest, *time);
     }
-    // One that cannot be read is no reason to lose the others.
+    // An unreadable item is not a reason to lose the others.
     absl::StatusOr<ParsedDelivery> reading = ParsePolledItem(endpoint, item);
     if (!reading.ok()) continue;
     for (v1::WebhookEvent& event : reading->events) events.push_back(std::move(event));
@@ -144,7 +145,7 @@ absl::StatusOr<int> PollOnce(const Endpoint& endpoint, const Fetch& fetch,
                            fetch(FillUrl(poll.url, endpoint.poll->settings, values)));
     GALEN_ASSIGN_OR_RETURN(const int items, TakePage(endpoint, body, webhook_journal, latest));
     found += items;
-    // A time that lies ahead would hide what comes before it.
+    // A time in the future would hide earlier changes.
     GALEN_RETURN_IF_ERROR(save(std::min(latest, clock.Now())));
     if (items < poll.page_size) break;
   }
@@ -163,9 +164,9 @@ Poller::Poller(const Site& site, std::function<Fetch(const EndpointPoll&)> make_
           counters.Polled(endpoint.name, found.ok() ? "ok" : "failed");
           if (!found.ok() && !failed) {
             tell(absl::StrCat("endpoint ", endpoint.name,
-                              " cannot be looked at: ", found.status().message()));
+                              " cannot be polled: ", found.status().message()));
           } else if (found.ok() && failed) {
-            tell(absl::StrCat("endpoint ", endpoint.name, " can be looked at again"));
+            tell(absl::StrCat("endpoint ", endpoint.name, " can be polled again"));
           }
           failed = !found.ok();
           return endpoint.poll->every;

@@ -17,25 +17,25 @@
 
 namespace galen::gateway::webhooks {
 
-// Gets a page of a sender's interface; blocks. The status says why there is none.
+// Gets a page of a sender's API, or the error. Blocks.
 using Fetch = std::function<absl::StatusOr<std::string>(const std::string& url)>;
 // Over HTTP, with the token of the endpoint as bearer.
 Fetch MakeHttpFetch(const EndpointPoll& poll);
 
-// `template_url` with its names in braces replaced, each percent-encoded but for those of
-// `settings`, which a site wrote. Pure.
+// `template_url` with its names in braces replaced, percent-encoded except for those of `settings`,
+// which a site wrote. Pure.
 std::string FillUrl(const std::string& template_url,
                     const std::map<std::string, std::string>& settings,
                     const std::map<std::string, std::string>& values);
 
-// Looks for what one endpoint's sender did since the last look, and takes it as if it had been
-// delivered: what was, is known as a repeat. Where the looks begin is kept in the journal; the
-// first one ever begins now. Blocks. The number of items found; what failed: what was found before
-// it is taken, and the next look begins there.
+// Asks one endpoint's sender for events since the last poll, and takes them like deliveries: known
+// events are repeats. The journal keeps the position; the first poll of all begins now. Blocks.
+// Returns the number of items found. On an error the items found before it are taken, and the next
+// poll begins there.
 absl::StatusOr<int> PollOnce(const Endpoint& endpoint, const Fetch& fetch,
                              WebhookJournal& webhook_journal, const Clock& clock);
 
-// Does so for all endpoints that have it, at the start and every so often.
+// Polls all endpoints that have a poll, at the start and at intervals.
 class Poller {
  public:
   // All must outlive it.

@@ -17,8 +17,8 @@ struct Event {
   http::Headers headers;
 };
 
-// Where something stands: "/a/b" in the body, "header:Name", or several of them with "|" between,
-// of which the first that finds anything counts.
+// The place of a value: "/a/b" in the body, "header:Name", or several separated by "|", of which
+// the first with a value counts.
 class Selector {
  public:
   // INVALID_ARGUMENT.
@@ -33,14 +33,14 @@ class Selector {
   std::vector<Place> places_;
 };
 
-// A text with selectors in braces: "{/alert/message} on {/alert/entity | header:X-Host}". What a
-// selector finds stands there with ", " between. "{{" is a brace.
+// A text with selectors in braces: "{/alert/message} on {/alert/entity | header:X-Host}". The
+// values of a selector are joined with ", ". "{{" is a brace.
 class Template {
  public:
-  // INVALID_ARGUMENT a brace that is not closed, or no selector in one.
+  // INVALID_ARGUMENT: a brace is not closed, or has no selector.
   static absl::StatusOr<Template> Parse(absl::string_view text);
-  // Cleaned, and cut to `most_bytes`. "" when it has selectors and none of them found anything: of
-  // "Severity: {/severity}" nothing is left when there is none.
+  // The text, cleaned, and cut to `most_bytes`. "" if it has selectors and none of them finds
+  // anything: "Severity: {/severity}" becomes "" without a severity.
   std::string Fill(const Event& event, std::size_t most_bytes) const;
 
  private:

@@ -117,8 +117,7 @@ TicketUpdateForm ReadNews(const YamlNode& node, const FileContext& context) {
   TicketUpdateForm news;
   news.ticket = reader.Selectors("ticket");
   if (news.ticket.empty()) {
-    context.Error(node.line, "nothing tells which ticket it is about",
-                  "add `ticket: [/place/of/an/id]`");
+    context.Error(node.line, "nothing identifies the ticket", "add `ticket: [/place/of/an/id]`");
   }
   news.comment = reader.Conditions("comment");
   news.closed = reader.Conditions("closed");
@@ -157,7 +156,7 @@ void ReadSchemes(const Fields& fields, const FileContext& context, Sender& sende
         std::any_of(sender.schemes.begin(), sender.schemes.end(),
                     [&](const Scheme& earlier) { return earlier.name == scheme.name; });
     if (twice) {
-      context.Error(node->line, absl::StrCat("scheme \"", scheme.name, "\" stands twice"),
+      context.Error(node->line, absl::StrCat("scheme \"", scheme.name, "\" is there twice"),
                     "rename one of them");
     }
     sender.schemes.push_back(std::move(scheme));
@@ -211,7 +210,7 @@ std::optional<Sender> ParseSender(absl::string_view text, const std::string& fil
   sender.event = reader.Selectors("event");
   sender.incident = reader.Selectors("incident");
   if (sender.incident.empty()) {
-    context.Error(fields.line(), "nothing tells which incident an event is about",
+    context.Error(fields.line(), "nothing identifies the incident of an event",
                   "add `incident: [/place/of/an/id]`");
   }
   sender.time = reader.SelectorAt("time");
@@ -225,14 +224,14 @@ std::optional<Sender> ParseSender(absl::string_view text, const std::string& fil
   if (const YamlNode* const node = fields.Find("opens"); node != nullptr) {
     sender.form = ReadForm(*node, context);
   } else {
-    context.Error(fields.line(), "nothing tells what an incident says", "add `opens`");
+    context.Error(fields.line(), "the text of an incident is missing", "add `opens`");
   }
   if (const YamlNode* const node = fields.Find("news"); node != nullptr) {
     sender.news = ReadNews(*node, context);
   }
   sender.overload = reader.Integer("overload", 429, 504, sender.overload);
   if (sender.overload != 429 && sender.overload < 503) {
-    context.Error(fields.Find("overload")->line, "\"overload\" says nothing of trying again",
+    context.Error(fields.Find("overload")->line, "\"overload\" does not ask senders to retry",
                   "write 429, 503 or 504");
   }
   sender.retries = reader.BoolAt("retries", true);

@@ -17,7 +17,7 @@
 
 namespace galen::gateway::webhooks {
 
-// One thing that is asked of an event. All that are given must hold, each for one of the texts that
+// A condition on an event. All of its fields that are set must hold, each for one of the texts that
 // the selector finds.
 struct Condition {
   Selector at;
@@ -30,10 +30,10 @@ bool AllHold(const std::vector<Condition>& conditions, const Event& event);
 
 enum class Action : std::uint8_t {
   kOpen,    // an incident, unless it is open
-  kUpdate,  // says more of one that is open
-  kClose,   // ends one
-  kIgnore,  // is none of ours
-  kProbe,   // tests whether anybody is there
+  kUpdate,  // adds to an open incident
+  kClose,   // ends an incident
+  kIgnore,  // is not for us
+  kProbe,   // tests the connection
 };
 
 struct Rule {
@@ -48,7 +48,7 @@ struct TextPart {
   Template text;
 };
 
-// What becomes of an event that opens an incident.
+// The incident that an event opens.
 struct IncidentForm {
   Template title;
   std::vector<TextPart> text;
@@ -60,29 +60,29 @@ struct IncidentForm {
   std::map<std::string, Template> ticket;  // "system", "id", "key", "url"
 };
 
-// What a sender tells of tickets that Galen filed with it (docs/tickets.md).
+// Events of tickets that Galen filed with the sender (docs/tickets.md).
 struct TicketUpdateForm {
   std::vector<Selector> ticket;    // its id, as the answer to its opening gave it
-  std::vector<Condition> comment;  // all hold: somebody commented; none: nobody ever does
+  std::vector<Condition> comment;  // all hold: it is a comment; empty: it never is
   std::vector<Condition> closed;   // all hold: it was closed
   Template text;
 };
 
-// How a sender's own interface is asked for what it may never have sent.
+// A poll of the sender's own API, for events that it may never have sent.
 struct Poll {
   std::string url;  // with {since}, {page} or {offset}, and the settings of the endpoint
   std::map<std::string, std::string> settings;  // and their defaults; "": an endpoint must say
   int page_size = 100;
   int first_page = 1;
   Pointer items;
-  Selector updated;   // of an item: its last change
-  std::string since;  // how {since} is written, as absl::FormatTime() has it, in UTC
-  Pointer put;        // an item stands there in the body that it is turned into
-  std::map<std::string, std::string> set;      // what else stands there, by pointer
+  Selector updated;                        // of an item: its last change
+  std::string since;                       // the format of {since} for absl::FormatTime(), in UTC
+  Pointer put;                             // the item's place in the body made of it
+  std::map<std::string, std::string> set;  // other values of that body, by pointer
   std::map<std::string, std::string> headers;  // and in the headers
 };
 
-// How one system speaks: a file in knowledge/webhooks/.
+// The interface of one system: a file in knowledge/webhooks/.
 struct Sender {
   enum class Body : std::uint8_t { kJson, kForm };
   enum class Answer : std::uint8_t { kGalen, kSlack };
@@ -94,10 +94,10 @@ struct Sender {
   std::vector<Scheme> schemes;     // the first is what endpoints use that name none
   std::vector<Condition> expect;   // of every body but a probe's; otherwise it is refused
   std::optional<Pointer> events;   // parts that are events of their own
-  std::vector<Selector> event;     // which event; none: the whole body tells
+  std::vector<Selector> event;     // which event; none: the whole body identifies it
   std::vector<Selector> incident;  // which incident
   std::optional<Selector> time;    // when it happened
-  std::vector<Selector> author;    // who did it
+  std::vector<Selector> author;    // its author
   std::vector<Rule> rules;         // the first that fits; none: it is ignored
   IncidentForm form;
   std::optional<TicketUpdateForm> news;
@@ -106,12 +106,12 @@ struct Sender {
   std::optional<Poll> poll;
 };
 
-// Reads one file. Nothing, and problems with file and line, when it is not sound.
+// Reads one file. If it is invalid: nothing, and problems with file and line.
 std::optional<Sender> ParseSender(absl::string_view text, const std::string& file,
                                   std::vector<knowledge::Problem>& problems);
 
-// All of webhooks/*.yaml below the directories; of the same name the last one counts.
-// INVALID_ARGUMENT with every problem; NOT_FOUND a directory that cannot be read.
+// All webhooks/*.yaml below the directories; of the same name the last one counts. INVALID_ARGUMENT
+// with every problem; NOT_FOUND: a directory cannot be read.
 absl::StatusOr<std::map<std::string, Sender>> LoadSenders(
     absl::Span<const std::string> directories);
 

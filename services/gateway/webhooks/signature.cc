@@ -40,7 +40,7 @@ std::string HmacSha256(absl::string_view key, absl::string_view text) {
   return {reinterpret_cast<const char*>(mac.data()), size};
 }
 
-// Tells nothing of where, and not even whether lengths differ.
+// Does not disclose the position of a difference, nor whether lengths differ.
 bool Same(absl::string_view a, absl::string_view b) {
   const std::string left = Sha256(a);
   const std::string right = Sha256(b);
@@ -52,7 +52,7 @@ std::string Encode(Scheme::Encoding encoding, absl::string_view bytes) {
                                             : absl::Base64Escape(bytes);
 }
 
-// Compared as text: of two texts that decode to the same bytes, one was tampered with.
+// Compared as text: if two texts decode to the same bytes, one was tampered with.
 bool SameSignature(const Scheme& scheme, absl::string_view presented, absl::string_view bytes) {
   const std::string expected = Encode(scheme.encoding, bytes);
   return Same(scheme.encoding == Scheme::Encoding::kHex ? absl::AsciiStrToLower(presented)
@@ -84,11 +84,11 @@ std::string SignedText(const Scheme& scheme, absl::string_view id, absl::string_
                              {{"{id}", id}, {"{timestamp}", timestamp}, {"{body}", body}});
 }
 
-// The one value of a header; nothing when it is missing, empty or there twice.
+// The only value of a header; an error if it is missing, empty or there twice.
 absl::StatusOr<std::string> OneHeader(const http::Request& request, const std::string& name) {
   const std::size_t count = request.headers.Count(name);
   if (count > 1) {
-    return absl::UnauthenticatedError(absl::StrCat("the header ", name, " stands there twice"));
+    return absl::UnauthenticatedError(absl::StrCat("the header ", name, " appears twice"));
   }
   std::string value(request.headers.Get(name));
   if (value.empty()) {
@@ -97,7 +97,7 @@ absl::StatusOr<std::string> OneHeader(const http::Request& request, const std::s
   return value;
 }
 
-// The one value of a parameter of the query, decoded.
+// The only value of a parameter of the query, decoded.
 absl::StatusOr<std::string> OneParameter(const http::Request& request, const std::string& name) {
   const std::pair<absl::string_view, absl::string_view> parts =
       absl::StrSplit(request.target, absl::MaxSplits('?', 1));
@@ -120,13 +120,13 @@ absl::Status CheckTime(const Scheme& scheme, const std::string& timestamp, absl:
       timestamp.size() <= 12 && timestamp.find_first_not_of("0123456789") == std::string::npos;
   if (!digits || !absl::SimpleAtoi(timestamp, &seconds)) {
     return absl::UnauthenticatedError(
-        absl::StrCat("the header ", scheme.timestamp_header, " is no time in whole seconds"));
+        absl::StrCat("the header ", scheme.timestamp_header, " is not a time in whole seconds"));
   }
   const absl::Duration off = absl::AbsDuration(now - absl::FromUnixSeconds(seconds));
   if (off < scheme.tolerance) return absl::OkStatus();
   return absl::UnauthenticatedError(absl::StrCat(
       "the header ", scheme.timestamp_header, " is ",
-      absl::FormatDuration(absl::Trunc(off, absl::Seconds(1))), " away from the time here, ",
+      absl::FormatDuration(absl::Trunc(off, absl::Seconds(1))), " away from the gateway's time, ",
       absl::FormatDuration(scheme.tolerance), " are allowed"));
 }
 
@@ -168,7 +168,7 @@ absl::Status CheckScheme(const Scheme& scheme) {
   }
   if (scheme.kind == Scheme::Kind::kToken) return absl::OkStatus();
   if (scheme.header.empty()) {
-    return absl::InvalidArgumentError("a signature stands in a header");
+    return absl::InvalidArgumentError("a signature must be in a header");
   }
   if (!absl::StrContains(scheme.signs, "{body}")) {
     return absl::InvalidArgumentError("\"signs\" leaves out {body}: anything could be sent");
@@ -196,7 +196,7 @@ absl::StatusOr<Key> Key::Make(const Scheme& scheme, absl::string_view text) {
   const bool is_private = absl::ConsumePrefix(&text, "whsk_");
   if (!is_private && !absl::ConsumePrefix(&text, "whpk_")) absl::ConsumePrefix(&text, "whsec_");
   if (!absl::Base64Unescape(text, &key.bytes_) || key.bytes_.empty()) {
-    return absl::InvalidArgumentError("the secret is no base64");
+    return absl::InvalidArgumentError("the secret is not base64");
   }
   if (scheme.kind != Scheme::Kind::kEd25519) return key;
   if (key.bytes_.size() != kEd25519Bytes) {
@@ -256,7 +256,7 @@ absl::Status Verify(const Scheme& scheme, absl::Span<const Key> keys, const http
     return absl::UnauthenticatedError(
         absl::StrCat("no signature in the header ", scheme.header, " is one of this endpoint"));
   }
-  // After the signature: of what somebody else sent, nothing is told.
+  // Checked after the signature, so that a request of another sender learns nothing.
   return scheme.timestamp_header.empty() ? absl::OkStatus() : CheckTime(scheme, timestamp, now);
 }
 

@@ -13,7 +13,7 @@
 
 namespace galen::gateway::webhooks {
 
-// How a sender proves that a delivery is its own: what its vendor documents, as data.
+// How a sender proves the origin of a delivery: the vendor's documentation, as data.
 struct Scheme {
   enum class Kind {
     kHmacSha256,  // a MAC over `signs`
@@ -28,29 +28,28 @@ struct Scheme {
 
   std::string name;  // what endpoints call it
   Kind kind = Kind::kHmacSha256;
-  // Where it stands; or, for kToken, the parameter of the URL's query.
+  // The header with the signature; or, for kToken, the parameter of the URL's query.
   std::string header;
   std::string query;
-  // What stands before it: "sha256=". Of several in one header, those that begin otherwise are
-  // passed over.
+  // The text before it: "sha256=". Signatures in the header that begin otherwise are ignored.
   std::string prefix;
   char separator = '\0';  // between several; '\0': there is one
   Encoding encoding = Encoding::kHex;
   SecretForm secret = SecretForm::kText;
-  // What is signed: a text with {id}, {timestamp} and {body}.
+  // The signed text, with {id}, {timestamp} and {body}.
   std::string signs = "{body}";
   std::string id_header;
-  std::string timestamp_header;  // seconds since 1970; "": nothing tells when it was sent
+  std::string timestamp_header;  // seconds since 1970; "": the time of sending is unknown
   absl::Duration tolerance = absl::Minutes(5);
 };
 
-// INVALID_ARGUMENT a scheme that cannot work: no place, {timestamp} without its header, ...
+// INVALID_ARGUMENT: the scheme cannot work: no place, {timestamp} without its header, ...
 absl::Status CheckScheme(const Scheme& scheme);
 
-// A secret as a scheme uses it. The text it was made of is nowhere in messages.
+// A secret in the form of a scheme. No message contains its text.
 class Key {
  public:
-  // INVALID_ARGUMENT an empty text, or one that is not of the scheme's form.
+  // INVALID_ARGUMENT: the text is empty, or not of the scheme's form.
   static absl::StatusOr<Key> Make(const Scheme& scheme, absl::string_view text);
   const std::string& bytes() const { return bytes_; }
 
@@ -59,15 +58,15 @@ class Key {
 };
 
 // Whether one of the signatures of a request is one of `keys`', and its time is less than
-// `tolerance` away from `now`, either way. Compares in constant time. UNAUTHENTICATED says what is
-// missing or wrong, and never repeats what was sent. Pure.
+// `tolerance` away from `now`, either way. Compares in constant time. UNAUTHENTICATED names what is
+// missing or wrong, and never repeats the request. Pure.
 absl::Status Verify(const Scheme& scheme, absl::Span<const Key> keys, const http::Request& request,
                     absl::Time now);
 
-// What Verify() does for a sender that nobody knows: as much work, and the same for all.
+// Verify() for an unknown sender: as much work, and the same for all.
 void VerifyNothing(const http::Request& request);
 
-// For senders' own tests, and ours: the header that `key` gives. INVALID_ARGUMENT kEd25519, whose
+// For tests, of senders and ours: the header that `key` makes. INVALID_ARGUMENT: kEd25519, whose
 // public key signs nothing.
 absl::StatusOr<std::string> Sign(const Scheme& scheme, const Key& key, absl::string_view id,
                                  absl::string_view timestamp, absl::string_view body);

@@ -11,8 +11,8 @@
 namespace galen::gateway::webhooks {
 namespace {
 
-// An incident that is open is heard of anew in the journal after so long at the latest, so that it
-// is not forgotten while its sender speaks of it.
+// An open incident is written to the journal again after this time at the latest, so that it is not
+// forgotten while its sender still reports it.
 constexpr absl::Duration kHearAgain = absl::Hours(24);
 
 absl::Time EventTime(const v1::WebhookEvent& event) {
@@ -71,7 +71,7 @@ Outcome State::ApplyEvent(std::int64_t position, absl::Time time, const v1::Webh
   const bool known = it != incidents_.end();
   Outcome outcome;
   if (event.action() == v1::WebhookEvent::OPEN) {
-    // One that tells of a time before the incident was closed came late.
+    // An event from before the incident was closed has come late.
     const bool stale =
         known && !it->second.open && event.has_event_time() && EventTime(event) < it->second.closed;
     if (known && (it->second.open || stale)) {

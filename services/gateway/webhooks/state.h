@@ -16,7 +16,7 @@
 
 namespace galen::gateway::webhooks {
 
-// What became of an event.
+// The result of an event.
 struct Outcome {
   enum What {
     kOpened,    // an incident, with a diagnosis of its own
@@ -30,11 +30,11 @@ struct Outcome {
 // "opened", ...
 absl::string_view NameOf(Outcome::What what);
 
-// The fold of the journal of webhooks: every gateway that reads the same records knows the same.
-// Not thread-safe.
+// The state that the journal of webhooks leads to: every gateway that reads the same records has
+// the same. Not thread-safe.
 class State {
  public:
-  // What is still to be asked for.
+  // A request that is still to be made.
   struct Waiting {
     galen::v1::CreateDiagnosisRequest request;
     std::string endpoint;
@@ -42,23 +42,23 @@ class State {
     std::int64_t position = 0;  // in the journal
   };
 
-  // Applies one record. Of an event: what became of it.
+  // Applies one record. Returns the outcome if it is an event.
   std::optional<Outcome> Apply(std::int64_t position, const v1::WebhookRecord& record);
 
-  // What Apply() would make of an event if nothing came between; nothing when only a record in the
-  // journal can tell.
+  // The outcome that Apply() would give an event if nothing came between; nothing if only a record
+  // in the journal can decide.
   std::optional<Outcome> Foresee(const std::string& endpoint, const v1::WebhookEvent& event,
                                  absl::Time now) const;
-  // The diagnosis of an incident that is open, "" when it is not.
+  // The diagnosis of an open incident, "" if it is not open.
   std::string OpenName(const std::string& endpoint, const v1::WebhookEvent& event) const;
 
-  // Forgets what was not heard of since `before`, and gives the position up to which the journal
-  // holds nothing that is still needed; 0: nothing new.
+  // Forgets events and incidents older than `before`, and returns the position up to which the
+  // journal holds nothing that is still needed; 0: nothing new.
   std::int64_t Forget(absl::Time before);
 
   const std::map<std::string, Waiting>& waiting() const { return waiting_; }  // by name
   std::string CursorOf(const std::string& endpoint) const;
-  // Those whose record stands at or before `position`.
+  // Cursors whose record is at or before `position`.
   std::map<std::string, std::string> CursorsUpTo(std::int64_t position) const;
 
  private:
@@ -87,8 +87,8 @@ class State {
   std::map<std::string, Cursor> cursors_;
 };
 
-// The last part of a diagnosis's name, and its request id: the same for the same event, so that
-// it is made once, whoever asks how often.
+// The request id and the last part of a diagnosis's name: the same for the same event, so that the
+// diagnosis is made once, however often it is asked for.
 std::string DiagnosisIdOf(absl::string_view endpoint, const v1::WebhookEvent& event);
 
 }  // namespace galen::gateway::webhooks

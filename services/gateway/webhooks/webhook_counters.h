@@ -14,7 +14,7 @@
 
 namespace galen::gateway::webhooks {
 
-// What is counted of webhooks. Endpoints are of a site's own file, so their number is bounded.
+// Counts of webhooks. Endpoints come from a site's own file, so their number is bounded.
 // Thread-safe.
 class WebhookCounters {
  public:

@@ -31,7 +31,7 @@ absl::string_view EndpointIn(absl::string_view target) {
 
 }  // namespace
 
-// A delivery on its way. Answered once; counted when it is.
+// A delivery in flight. Answered once; counted then.
 class WebhookHandler::Delivery {
  public:
   Delivery(WebhookHandler& handler, http::Request asked, std::shared_ptr<http::Exchange> exchange)
@@ -55,7 +55,7 @@ class WebhookHandler::Delivery {
   void Fail(const absl::Status& status, absl::string_view outcome, int http_status = 0) {
     Answer(ErrorResponse(status, http_status), outcome);
   }
-  // Something has too much to do, or is away.
+  // Something is overloaded, or unreachable.
   void Later(const absl::Status& status) {
     Answer(OverloadAnswer(*endpoint->sender, status), "overloaded");
   }
@@ -118,13 +118,15 @@ void WebhookHandler::Handle(http::Request request, std::shared_ptr<http::Exchang
   }
   const absl::Status busy =
       WithRetryAfter(absl::UnavailableError("too many deliveries at a time: try again"), kTryAgain);
-  // Of an endpoint that there is not nothing may be told, and so no more than this either.
+  // The answer must not disclose whether the endpoint exists, so an unknown one gets no more than
+  // this.
   const auto overloaded = [&] {
     if (delivery->endpoint != nullptr) return delivery->Later(busy);
     delivery->Fail(busy, "overloaded");
   };
   if (delivery->at_once > options_.most_at_once) return overloaded();
-  // A body of a megabyte takes milliseconds: not here, where all connections are served.
+  // Parsing a body of a megabyte takes milliseconds: not on this thread, which serves all
+  // connections.
   if (!executor_.TrySchedule([this, delivery] { Check(delivery); })) overloaded();
 }
 
@@ -179,7 +181,7 @@ bool WebhookHandler::HandleTicketUpdates(const std::shared_ptr<Delivery>& delive
     ours = ours || *heard;
   }
   if (!ours) return false;
-  // A ticket that we filed is no new incident, whatever is said of it.
+  // An event about a ticket that we filed does not open an incident.
   delivery->Answer(AcceptedAnswer(delivery->endpoint->sender->answer, {},
                                   {"it is about a ticket that Galen filed"}),
                    "ticket");

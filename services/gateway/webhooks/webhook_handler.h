@@ -20,13 +20,12 @@
 
 namespace galen::gateway::webhooks {
 
-// Is told what happened to a ticket: true when it is one of ours, which then is kept; an error: to
-// be told again. May block.
+// Gets ticket events: true if the ticket is one of ours, and the event is then stored; an error:
+// the sender must repeat it. May block.
 using TicketUpdateHandler = std::function<absl::StatusOr<bool>(const TicketEvent&)>;
 
-// POST /hooks/{endpoint}: whether the sender is who it says, what it says, and whether that is
-// kept; then 202 with the name of the diagnosis. The diagnosis itself is asked for later, by the
-// dispatcher. Thread-safe.
+// POST /hooks/{endpoint}: verifies the sender, parses the delivery and stores it; then answers 202
+// with the name of the diagnosis. The dispatcher creates the diagnosis later. Thread-safe.
 class WebhookHandler final : public http::Handler {
  public:
   struct Options {
@@ -45,7 +44,7 @@ class WebhookHandler final : public http::Handler {
   class Delivery;
   void Check(const std::shared_ptr<Delivery>& delivery);
   void Read(const std::shared_ptr<Delivery>& delivery);
-  // Whether it was all about tickets of ours, and answers it then.
+  // Whether the delivery was only about tickets of ours; it is answered then.
   bool HandleTicketUpdates(const std::shared_ptr<Delivery>& delivery);
   void Keep(const std::shared_ptr<Delivery>& delivery);
 

@@ -99,8 +99,8 @@ void WebhookJournal::Work() {
 
 absl::Status WebhookJournal::Write(std::vector<Job>& jobs) {
   const MutexLock one(reading_);
-  // What other gateways wrote counts before what is written now. The order of the records tells
-  // that of all but of what is not written at all, for want of an incident that is open.
+  // Records of other gateways precede those written now. The order in the journal ensures that,
+  // except for an event that is not written because no incident is open.
   bool look = false;
   {
     const MutexLock lock(mu_);
@@ -157,7 +157,7 @@ absl::Status WebhookJournal::ReadOn(std::map<std::int64_t, Outcome>* outcomes) {
       v1::WebhookRecord record;
       if (!record.ParseFromString(entry.record)) {
         return absl::DataLossError(absl::StrCat("journal ", kJournal, ", position ", entry.position,
-                                                ": is no record of a webhook"));
+                                                ": is not a record of a webhook"));
       }
       std::optional<Outcome> outcome = state_.Apply(entry.position, record);
       position_ = entry.position;

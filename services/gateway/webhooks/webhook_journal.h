@@ -22,17 +22,17 @@
 
 namespace galen::gateway::webhooks {
 
-// Keeps events: what it has taken is durable, each event counts once, and each incident that is
-// open has one diagnosis, over all gateways of one store. The truth is a journal; what is decided
-// is decided by the order of its records. What comes while the store is busy is written together.
-// Thread-safe.
+// Keeps events: a taken event is durable, each event counts once, and each open incident has one
+// diagnosis, over all gateways of one store. The truth is a journal, and the order of its records
+// decides. Events that come while the store is busy are written together. Thread-safe.
 class WebhookJournal {
  public:
   struct Options {
-    // For how long a delivery is known as a repeat, and an incident that nobody speaks of as open.
+    // How long a delivery is known as a repeat, and how long an incident without events counts as
+    // open.
     absl::Duration remember = absl::Hours(24 * 30);
-    // Events that wait to be written, and diagnoses that wait for the orchestrator; beyond that
-    // nothing is taken.
+    // Events that wait to be written, and diagnoses that wait for the orchestrator; beyond that no
+    // delivery is taken.
     std::size_t most_queued = 1'000;
     std::size_t most_waiting = 10'000;
   };
@@ -46,29 +46,29 @@ class WebhookJournal {
   using Opened = std::function<void(const std::vector<std::string>& names)>;
   void OnOpened(Opened on_opened) { on_opened_ = std::move(on_opened); }
 
-  // Takes events of one endpoint, all or none, and calls `done` once they are durable, with what
-  // became of each. UNAVAILABLE: the store is away, or there is too much to do (with a time to try
-  // again); some may have been taken all the same, and are known as repeats when they come again.
+  // Takes events of one endpoint, all or none, and calls `done` once they are durable, with the
+  // outcome of each. UNAVAILABLE: the store is unreachable or overloaded (with a time to try
+  // again); some events may have been taken all the same, and are then known as repeats.
   using Done = absl::AnyInvocable<void(absl::StatusOr<std::vector<Outcome>>) &&>;
   void Take(std::string endpoint, std::vector<v1::WebhookEvent> events, Done done);
 
-  // What other gateways wrote, too. UNAVAILABLE; DATA_LOSS.
+  // Reads the records of other gateways, too. UNAVAILABLE; DATA_LOSS.
   absl::Status Refresh();
-  // A copy of what is to be delivered, the oldest first, at most `most`.
+  // A copy of the requests to deliver, the oldest first, at most `most`.
   std::vector<State::Waiting> Waiting(std::size_t most) const;
   std::size_t waiting() const;
-  // The orchestrator has it, or never will.
+  // A request that the orchestrator has, or never will have.
   struct Delivered {
     std::string endpoint;
     std::string name;
-    std::string refused;  // why it never will; "": it has it
+    std::string refused;  // the reason that it never will; "": it has it
   };
   absl::Status MarkDelivered(const std::vector<Delivered>& delivered);
 
   std::string CursorOf(const std::string& endpoint) const;
   absl::Status SetCursor(const std::string& endpoint, const std::string& value);
 
-  // Drops from the journal what nobody needs any more.
+  // Drops records that are no longer needed from the journal.
   absl::Status Trim();
 
  private:
@@ -82,7 +82,7 @@ class WebhookJournal {
   void Work();
   absl::Status Write(std::vector<Job>& jobs);
   absl::Status Append(const std::vector<v1::WebhookRecord>& records);
-  // Reads on, to the end. What stands at the positions of `outcomes` became of them.
+  // Reads on, to the end. Sets `outcomes` to the results of the records at its positions.
   absl::Status ReadOn(std::map<std::int64_t, Outcome>* outcomes);
   v1::WebhookRecord RecordOf(const std::string& endpoint) const;
 

@@ -8,8 +8,8 @@
 
 namespace galen::gateway::webhooks {
 
-// What is counted of webhooks, under the names of common/observability/metrics/catalogue.h.
-// `webhooks` must outlive every look.
+// Counts of webhooks, under the names of common/observability/metrics/catalogue.h. `webhooks` must
+// outlive every collection.
 std::shared_ptr<const prometheus::Collectable> NumbersOf(const Webhooks& webhooks);
 
 }  // namespace galen::gateway::webhooks

@@ -21,8 +21,8 @@
 
 namespace galen::gateway::webhooks {
 
-// All that a gateway has for webhooks, put together: what hears them, keeps them, delivers them,
-// and looks for those that never came.
+// The webhooks of a gateway: the parts that receive, keep and deliver events, and poll for those
+// that never came.
 class Webhooks {
  public:
   struct Needs {
@@ -31,17 +31,17 @@ class Webhooks {
     RateLimiter& rates;
     const Clock& clock;
     Executor& executor;
-    std::function<void(const std::string&)> tell;  // of what goes wrong, a sentence
+    std::function<void(const std::string&)> tell;  // one sentence for each problem
     TicketUpdateHandler heard = nullptr;           // where tickets are filed
   };
-  // Reads the site's file and what is stored. Everything needed must outlive it, but `executor`
-  // must end before it does. INVALID_ARGUMENT, NOT_FOUND the files; UNAVAILABLE, DATA_LOSS the
+  // Reads the site's file and the stored state. Everything needed must outlive it, but `executor`
+  // must end before it does. INVALID_ARGUMENT, NOT_FOUND: the files; UNAVAILABLE, DATA_LOSS: the
   // journal.
   static absl::StatusOr<std::unique_ptr<Webhooks>> Open(
       const std::string& path, const std::vector<std::string>& knowledge_directories, Needs needs);
   Webhooks(Site site, const Needs& needs);
 
-  // Ends what works by itself; before `executor` ends.
+  // Ends its threads; before `executor` ends.
   void Stop();
 
   http::Handler& handler() { return handler_; }

@@ -15,13 +15,13 @@
 #include "common/knowledge/fields.h"
 #include "services/gateway/webhooks/sender.h"
 
-// What the files of senders and of endpoints have in common. All are for the folder alone.
+// The common part of the files of senders and of endpoints. For this folder alone.
 namespace galen::gateway::webhooks {
 
-// Every problem on a line of its own, as INVALID_ARGUMENT; OK when there is none.
+// Every problem on a line of its own, as INVALID_ARGUMENT; OK if there is none.
 absl::Status ToStatus(const std::vector<knowledge::Problem>& problems);
 
-// Reads the parts of an entry; what is wrong with one is a problem at its line.
+// Reads the parts of an entry; an invalid part is a problem at its line.
 class PartReader {
  public:
   PartReader(const knowledge::Fields& fields, const knowledge::FileContext& context)
@@ -35,13 +35,13 @@ class PartReader {
   Template TemplateAt(absl::string_view key) const;
   std::map<std::string, Template> Templates(absl::string_view key) const;
   std::vector<Condition> Conditions(absl::string_view key) const;
-  // A whole number within bounds; `otherwise` when it is absent.
+  // A whole number within bounds; `otherwise` if it is absent.
   int Integer(absl::string_view key, int least, int most, int otherwise) const;
   absl::Duration DurationAt(absl::string_view key, absl::Duration least, absl::Duration most,
                             absl::Duration otherwise) const;
   bool BoolAt(absl::string_view key, bool otherwise) const;
 
-  // Nothing, and a problem at `line`, when it failed.
+  // Nothing, and a problem at `line`, if it failed.
   template <typename T>
   std::optional<T> Take(absl::StatusOr<T> made, int line, absl::string_view remedy) const {
     if (made.ok()) return *std::move(made);

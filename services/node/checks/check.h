@@ -22,7 +22,7 @@ namespace galen::node {
 
 struct LogWant;
 
-// What a check may look at.
+// The input of a check.
 struct CheckContext {
   const host::Host& host;
   const knowledge::Knowledge& knowledge;
@@ -37,11 +37,11 @@ struct CheckContext {
   // A check that takes longer than a second looks here at least every 200 ms, and ends with
   // CANCELLED, having undone what it did. Programs run through `host` are killed without its help.
   const Cancellation& cancelled = Cancellation::Never();
-  // Tells people how far a long check is: 0 to 1, and what it does now. May be empty; cheap enough
+  // Reports the progress of a long check: 0 to 1, and its current step. May be empty; cheap enough
   // to call a few times a second.
   std::function<void(double done, absl::string_view what)> progress = nullptr;
-  // What all checks look for in logs, so that one reading serves them all (system/wanted_lines.h).
-  // May be empty.
+  // The log lines that any of the checks reads, so that one scan of the logs serves them all
+  // (system/wanted_lines.h). May be empty.
   absl::Span<const LogWant* const> log_wants = {};
 };
 
@@ -55,7 +55,7 @@ using NativeCheck = absl::StatusOr<CheckOutput> (*)(const CheckContext& context)
 struct NamedCheck {
   absl::string_view name;
   NativeCheck run;
-  // What it looks for in the logs of the job; two checks may share one.
+  // The lines of the job's logs that the check reads; two checks may share one.
   const LogWant* wants = nullptr;
 };
 

@@ -16,8 +16,8 @@ class RE2;
 
 namespace galen::node {
 
-// What the catalogue tells a check to go by: the `data` of its declaration. All of it is looked up
-// by name; a check whose data is missing cannot judge, which is an error of the knowledge.
+// The `data` of the check's declaration in the catalogue, looked up by name. A check whose data is
+// missing cannot judge, which is an error of the knowledge.
 class CheckData {
  public:
   // INTERNAL: `knowledge` does not declare the check. `knowledge` must outlive this.

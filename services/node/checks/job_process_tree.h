@@ -13,7 +13,7 @@
 
 namespace galen::node {
 
-// What a machine's table of processes says of one.
+// One process in a machine's process table.
 struct ProcessEntry {
   std::int64_t pid = 0;
   std::int64_t parent = 0;
@@ -22,13 +22,13 @@ struct ProcessEntry {
   friend bool operator==(const ProcessEntry&, const ProcessEntry&) = default;
 };
 
-// Of the text of /proc/<pid>/status; nothing where it has no number. Pure.
+// Parses the text of /proc/<pid>/status; nothing if it has no pid. Pure.
 std::optional<ProcessEntry> ParseProcessStatus(absl::string_view status);
 
-// Of what `ps -eo pid,ppid,user,stat,wchan:32,etimes,rss,pcpu,comm,args` prints. Pure.
+// Parses the output of `ps -eo pid,ppid,user,stat,wchan:32,etimes,rss,pcpu,comm,args`. Pure.
 std::vector<ProcessEntry> ParseProcessTable(absl::string_view ps);
 
-// Which processes of a machine are the job's, told by who started whom.
+// Finds the job's processes on a machine by the parents of processes.
 class JobProcessTree {
  public:
   // `job` is what is known to be the job's, `hosts` the programs that start the processes of one
@@ -36,12 +36,13 @@ class JobProcessTree {
   JobProcessTree(const std::vector<ProcessEntry>& table, std::set<std::int64_t> job,
                  const std::vector<std::string>& hosts);
 
-  // Whether the process is the job's: started by one of the job's or by what starts that job only.
-  // False: nobody but the machine's first process started both. Unknown for all between, as another
-  // login or a sibling below a launcher that nobody knows, and for processes that are not listed.
+  // Whether the process is the job's: started by one of the job's or by a program that starts that
+  // job only. False: their only common ancestor is the machine's first process. Unknown for all
+  // between, such as another login or a sibling below an unknown launcher, and for processes that
+  // are not listed.
   std::optional<bool> Holds(std::int64_t pid) const;
 
-  // What is known to be the job's, and all of the table that the tree holds; sorted.
+  // The processes known to be the job's, and all that the tree adds from the table; sorted.
   std::vector<std::int64_t> Members() const;
 
  private:
@@ -61,9 +62,9 @@ class JobProcessTree {
 // The programs that start the processes of one job only: `job_hosts` of system.process_load.
 std::vector<std::string> ProgramsOfOneJob(const knowledge::Knowledge& knowledge);
 
-// The processes that are known to be the job's; none where the job is not known. On a live host the
-// one that it was told of, by the host's number; of a bundle those that the job's own view shows,
-// by the numbers that they have there, which may be those of a container.
+// The processes known to be the job's; empty if the job is unknown. On a live host it is the one
+// that the host was given, by the host's number. In a bundle they are those of the job's own view,
+// by their numbers there, which may be those of a container.
 std::set<std::int64_t> KnownJobProcesses(const host::Host& host);
 
 }  // namespace galen::node

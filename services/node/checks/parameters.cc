@@ -17,7 +17,7 @@ using knowledge::v1::Parameter;
 
 constexpr std::size_t kMaxTextBytes = 256;
 
-// What is wrong with `value`, "" when nothing is.
+// The fault of `value`; "" if it is valid.
 std::string Fault(const Parameter& parameter, const std::string& value) {
   if (parameter.type() == "bool") {
     return value == "true" || value == "false" ? "" : "is neither true nor false";
@@ -36,7 +36,7 @@ std::string Fault(const Parameter& parameter, const std::string& value) {
                                                : absl::SimpleAtod(value, &number);
   if (parameter.type() == "int") number = static_cast<double>(whole);
   if (!reads || !std::isfinite(number)) {
-    return parameter.type() == "int" ? "is no whole number" : "is no number";
+    return parameter.type() == "int" ? "is not a whole number" : "is not a number";
   }
   if ((parameter.has_min() && number < parameter.min()) ||
       (parameter.has_max() && number > parameter.max())) {
@@ -60,7 +60,7 @@ absl::StatusOr<Parameters> Parameters::Resolve(const knowledge::v1::Check& spec,
     if (declared == spec.parameters().end()) {
       return absl::InvalidArgumentError(
           absl::StrCat(spec.name(), " has no parameter \"", CleanText(name, 64),
-                       "\"; `galen checks list --json` shows what there is"));
+                       "\"; `galen checks list --json` lists the parameters"));
     }
     const std::string fault = Fault(*declared, value);
     if (!fault.empty()) {

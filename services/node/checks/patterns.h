@@ -14,12 +14,12 @@ class RE2;
 
 namespace galen::node {
 
-// The compiled form of a pattern of the catalogue, kept for the next run of a check: to compile it,
-// and to build its automaton anew, takes longer than to match what most checks read. At most a
-// thousand are kept, then all are dropped. Thread-safe. The result may be not ok(): lint says so.
+// The compiled form of a pattern of the catalogue, cached for the next run of a check: compiling it
+// and building its automaton again takes longer than matching the input of most checks. At most a
+// thousand are cached, then all are dropped. Thread-safe. The result may be not ok(): lint says so.
 std::shared_ptr<const re2::RE2> CompiledPattern(const std::string& pattern);
 
-// Patterns that are sought all at once. Thread-safe.
+// Patterns that are searched in one pass. Thread-safe.
 class PatternSet {
  public:
   // The same set for the same patterns, kept as above. Patterns that do not compile match nothing.

@@ -61,8 +61,8 @@ absl::StatusOr<CheckOutput> ParseStream(const ProgramOutput& output) {
   return found;
 }
 
-// What the kernel says of a device that failed to read (Linux block/blk-core.c, blk_errors). fio
-// says the same way that it was asked for what it cannot do, as EINVAL or ENOENT.
+// The kernel's error codes of a device that failed to read (Linux block/blk-core.c, blk_errors).
+// fio reports an unsupported request in the same way, as EINVAL or ENOENT.
 bool IsDeviceError(std::int64_t error) {
   static constexpr std::int64_t kErrors[] = {EIO,    EBADE,     ENODATA,  ENOLINK,
                                              EILSEQ, ETIMEDOUT, EREMOTEIO};

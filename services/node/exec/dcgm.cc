@@ -71,7 +71,7 @@ std::vector<std::string> DevicesOf(const json& result) {
   return devices;
 }
 
-// What the tests said of one device.
+// The results of the tests for one device.
 struct Verdicts {
   std::vector<std::string> failed;
   std::vector<std::string> warned;

@@ -31,14 +31,14 @@ using knowledge::v1::Check;
 
 constexpr std::size_t kDefaultOutputBytes = std::size_t{4} << 20;
 constexpr std::size_t kExcerptBytes = 4000;
-constexpr std::size_t kMostCaptures = 8;  // that are read, of those that are looked into
+constexpr std::size_t kMostCaptures = 8;  // captured runs that are read
 constexpr std::size_t kMostTried = 64;
 constexpr absl::string_view kHung = "hung";
 
 // The arguments with the values of the parameters in them. An argument that is nothing but an empty
 // value is left out.
 absl::StatusOr<std::vector<std::string>> Argv(const Check& check, const Parameters& parameters) {
-  // All at once: a value in which another parameter's mark stands is not expanded.
+  // All at once, so that a parameter's mark within another value is not expanded.
   std::vector<std::pair<std::string, std::string>> values;
   for (const knowledge::v1::Parameter& parameter : check.parameters()) {
     values.emplace_back(absl::StrCat("{", parameter.name(), "}"),
@@ -75,7 +75,7 @@ host::ProcessLimits Limits(const Check& check, absl::Time deadline) {
   const knowledge::v1::ExecSpec& exec = check.exec();
   host::ProcessLimits limits;
   if (exec.has_time_limit()) limits.time = ToDuration(exec.time_limit());
-  // The deadline itself is the executor's to tell.
+  // The executor reports the deadline itself.
   limits.time = std::min(limits.time, deadline - SteadyNow() + absl::Seconds(1));
   limits.output = exec.output_limit_bytes() > 0
                       ? static_cast<std::size_t>(exec.output_limit_bytes())
@@ -136,8 +136,8 @@ absl::StatusOr<CheckOutput> Hung(const CheckContext& context, const absl::Status
   return output;
 }
 
-// A run of somebody else, who may have asked for another format or seen the program fail: where it
-// holds no result, nothing is known, and the check has not failed to do its work.
+// Reads a run that somebody else started, perhaps with another output format, or that failed: if it
+// holds no result, the findings are unknown, and the check itself has not failed.
 absl::StatusOr<CheckOutput> InterpretCaptured(const Check& check, const CheckContext& context,
                                               const host::CommandResult& result) {
   absl::StatusOr<CheckOutput> output = Interpret(check, context, result);
@@ -146,13 +146,13 @@ absl::StatusOr<CheckOutput> InterpretCaptured(const Check& check, const CheckCon
       absl::StrCat("the captured run holds no result: ", output.status().message()));
 }
 
-// A captured run that tells something.
+// A captured run with a result.
 struct CapturedRun {
   std::vector<std::string> argv;
   CheckOutput output;
 };
 
-// What a run says of one device.
+// The findings of a run on one device.
 struct Told {
   int abnormal = 0;
   int known = 0;
@@ -174,8 +174,8 @@ std::map<std::string, Told> ByDevice(const Check& check, const CheckOutput& outp
   return devices;
 }
 
-// The findings of all runs. Of what several say of one device, that run counts which found most
-// amiss, as a short test passes what a long one finds; else the one before the others.
+// The findings of all runs. If several runs report on one device, the run with the most abnormal
+// findings counts, because a short test misses faults that a long one finds; else the first.
 CheckOutput Join(const Check& check, std::vector<CapturedRun> runs,
                  const std::vector<std::string>& asked) {
   if (runs.size() == 1 && runs.front().argv == asked) return std::move(runs.front().output);
@@ -219,10 +219,10 @@ CheckOutput Join(const Check& check, std::vector<CapturedRun> runs,
   return joined;
 }
 
-// What was captured of the program: the very argv, and others that begin alike.
+// Reads the captured runs of the program: that of the same argv, and others that begin alike.
 absl::StatusOr<CheckOutput> ReadCapture(const Check& check, const CheckContext& context,
                                         const std::vector<std::string>& argv) {
-  // The program and its subcommands; options may stand in any order.
+  // The program and its subcommands; options may come in any order.
   std::vector<std::string> prefix = {argv.front()};
   for (std::size_t i = 1; i < argv.size() && !absl::StartsWith(argv[i], "-"); ++i) {
     if (absl::StrContains(check.exec().argv(static_cast<int>(i)), '{')) break;
@@ -251,8 +251,8 @@ absl::StatusOr<CheckOutput> ReadCapture(const Check& check, const CheckContext& 
   return Join(check, std::move(runs), argv);
 }
 
-// The result of a run that failed, with what the trials say of it added. An error that no trial
-// tells anything of stays one.
+// The result of a run that failed, with the results of the trials added. An error stays an error
+// unless a trial has passed.
 absl::StatusOr<CheckOutput> WithTrials(const Check& check, const CheckContext& context,
                                        const std::vector<std::string>& argv,
                                        absl::StatusOr<CheckOutput> failed,
@@ -262,12 +262,12 @@ absl::StatusOr<CheckOutput> WithTrials(const Check& check, const CheckContext& c
   int runs = 0;
   const auto run = [&](const std::vector<std::string>& settings) {
     const host::ProcessLimits limits = Limits(check, context.deadline);
-    // A run cut short by the deadline of the check is no hang.
+    // A run cut short by the deadline of the check is not a hang.
     if (context.cancelled.cancelled() || SteadyNow() + limits.time > context.deadline) {
       return TrialEnd::kNotRun;
     }
     if (context.progress) {
-      // Of each trial one run, and one more as the first was.
+      // One run for each trial, and one more under the first conditions.
       context.progress(static_cast<double>(++runs) / static_cast<double>(trials.size() + 2),
                        absl::StrCat("it failed; again, ",
                                     settings.empty() ? "as before" : absl::StrJoin(settings, " ")));
@@ -317,7 +317,7 @@ absl::StatusOr<CheckOutput> RunExecCheck(const Check& check, const CheckContext&
   }
   if (!result.ok()) return result.status();
   absl::StatusOr<CheckOutput> output = Interpret(check, context, *result);
-  // What does not apply here fails on nothing.
+  // A program that does not apply here has not failed.
   if (result->exit_code == 0 || absl::IsFailedPrecondition(output.status())) return output;
   return WithTrials(check, context, argv, std::move(output),
                     result->err.empty() ? result->out : result->err);

@@ -12,7 +12,7 @@ namespace galen::node {
 // what was captured of the same program: of the very argv, and of those with the same first words.
 //
 // A live program that fails or hangs is run once more for each of the trials that the check
-// declares (trials.h). What they tell is then a finding, also where the run by itself is an error.
+// declares (trials.h). Their result is then a finding, even if the run by itself is an error.
 //
 // A program that does not end in time is DEADLINE_EXCEEDED, or the finding `hung` where the check
 // declares one: a hang is an answer. The host's errors; ABORTED an exit code that the declaration

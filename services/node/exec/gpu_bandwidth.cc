@@ -123,7 +123,7 @@ absl::StatusOr<CheckOutput> ParseNvbandwidth(const ProgramOutput& output) {
   };
   const auto add_host = [&](const char* matrix_name, absl::string_view finding,
                             const std::string& floor) {
-    // The best of all memory nodes of the host: a far one is no fault of the GPU.
+    // The best of all memory nodes of the host: a slow distant node is not a fault of the GPU.
     std::map<int, double> best;
     for (const auto& [at, value] : matrices[matrix_name].values) {
       best[at.second] = std::max(best[at.second], value);
@@ -158,7 +158,7 @@ absl::StatusOr<CheckOutput> ParseNvbandwidth(const ProgramOutput& output) {
     return NotOutputOf("nvbandwidth", output.result.out);
   }
   AddFloors(output, floors, found);
-  // A run of somebody else may have been told not to compare.
+  // A run that somebody else started may have had the comparison turned off.
   found.findings.push_back(wrong_in.has_value() || output.context.host.live()
                                ? BoolFinding("data_wrong", node, "", wrong_in.has_value())
                                : UnknownFinding("data_wrong", node, ""));
@@ -173,7 +173,7 @@ absl::StatusOr<CheckOutput> ParseNvbandwidth(const ProgramOutput& output) {
 
 absl::StatusOr<CheckOutput> ParseCudaBandwidthTest(const ProgramOutput& output) {
   static const LazyRE2 kDevice = {R"(^\s*Device (\d+): (.+?)\s*$)"};
-  // With --csv. Of pageable memory ("-Paged") no floor is known.
+  // With --csv. No floor is known for pageable memory ("-Paged").
   static const LazyRE2 kRate = {
       R"(^bandwidthTest-(H2D-Pinned|D2H-Pinned|D2D), Bandwidth = ([0-9.]+) GB/s, .*Size = (\d+) bytes)"};
   // Without: a table of each direction.
@@ -213,15 +213,15 @@ absl::StatusOr<CheckOutput> ParseCudaBandwidthTest(const ProgramOutput& output) 
   if (largest.empty() && verdict.empty()) {
     return NotOutputOf("bandwidthTest", output.result.out);
   }
-  // What it says of several GPUs together is their sum.
+  // The rate for several GPUs together is their sum.
   if (devices > 1) largest.clear();
   const std::string subject =
       devices > 1 ? "" : absl::StrCat("gpu:", std::clamp(device, 0, kMostDevices));
   CheckOutput found;
   std::map<std::string, double> floors;
   for (const auto& [name, entry] : largest) {
-    // The copy inside the device is too small, 32 MB, to be held against its memory: it has no
-    // floor.
+    // The copy inside the device is too small, 32 MB, for a comparison with the memory's bandwidth:
+    // it has no floor.
     const std::string floor = name == "d2d_gb_s" ? "" : "h2d_floor_gb_s";
     AddRate(output, name, subject, entry.second, product, floor, 0, floors, found);
   }

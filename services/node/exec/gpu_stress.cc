@@ -22,10 +22,10 @@ namespace {
 constexpr int kMostStressedGpus = 256;
 constexpr std::size_t kMostFieldBytes = 16384;
 
-// The values of the last status line that gives one for each of `gpus`. They lie between " - ";
+// The values of the last status line that has one for each of `gpus`. They are separated by " - ";
 // after a GPU with errors it is "(WARNING!)- ", after one whose process is gone "(DIED!)- ".
 std::vector<std::string> PerGpu(absl::string_view text, absl::string_view label, std::size_t gpus) {
-  // The line is rewritten by carriage returns, so the last one stands last.
+  // The line is rewritten by carriage returns, so the newest one is last.
   for (std::size_t at = text.rfind(label); at != absl::string_view::npos && gpus > 0;
        at = at == 0 ? absl::string_view::npos : text.rfind(label, at - 1)) {
     absl::string_view field = text.substr(at + label.size());
@@ -117,7 +117,7 @@ absl::StatusOr<CheckOutput> ParseSuperbenchGpuStream(const ProgramOutput& output
       const auto percent = Number(share);
       if (gpu >= kMostStressedGpus || !gb_s.has_value() || !percent.has_value()) continue;
       Best& entry = best[gpu][kernel];
-      // Of all block sizes the fastest, as STREAM takes the best of its runs.
+      // The fastest of all block sizes, as STREAM takes the best of its runs.
       if (*gb_s > entry.rate) entry = {*gb_s, *percent};
     } else if (RE2::PartialMatch(Piece(line), *kDevice, &gpu, &mode) && gpu < kMostStressedGpus) {
       ecc[gpu] = mode == "ON";

@@ -27,7 +27,7 @@ constexpr std::size_t kMaxLineBytes = 16 << 10;
 constexpr std::size_t kMaxFindings = 10'000;
 constexpr std::size_t kMaxNameBytes = 128;
 
-// The object of a line; discarded when it is none. nlohmann's parser does not recurse.
+// The JSON object of a line; discarded when it is invalid. nlohmann's parser does not recurse.
 json ParseLine(absl::string_view line) {
   json object = ParseJson(line);
   return object.is_object() ? object : json(json::value_t::discarded);
@@ -48,7 +48,7 @@ class Members {
     const json* const value = Take(name);
     if (value == nullptr) return std::string();
     if (!value->is_string()) {
-      return absl::InvalidArgumentError(absl::StrCat("\"", name, "\" is no text"));
+      return absl::InvalidArgumentError(absl::StrCat("\"", name, "\" is not a string"));
     }
     return value->get<std::string>();
   }
@@ -81,7 +81,7 @@ absl::Status ReadEvent(const json& value, galen::v1::LogEvent& event) {
   if (const json* const count = members.Take("count"); count != nullptr) {
     if (!count->is_number_integer() || *count < 1 ||
         *count > std::numeric_limits<std::int64_t>::max()) {
-      return absl::InvalidArgumentError("\"count\" is no whole number from 1 on");
+      return absl::InvalidArgumentError("\"count\" is not a whole number of at least 1");
     }
     event.set_count(count->get<std::int64_t>());
   }
@@ -123,7 +123,7 @@ class Reader {
     }
     if (!IsUtf8(line)) return absl::InvalidArgumentError("is not UTF-8");
     const json object = ParseLine(line);
-    if (object.is_discarded()) return absl::InvalidArgumentError("is no JSON object");
+    if (object.is_discarded()) return absl::InvalidArgumentError("is not a JSON object");
     Members members(object);
     if (object.contains("finding")) return ReadFinding(members);
     for (const char* const refusal : {"skip", "error"}) {
@@ -142,17 +142,17 @@ class Reader {
       return absl::InvalidArgumentError("has neither finding, message, progress, skip nor error");
     }
     if (progress != nullptr && !progress->is_number()) {
-      return absl::InvalidArgumentError("\"progress\" is no number");
+      return absl::InvalidArgumentError("\"progress\" is not a number");
     }
     if (message != nullptr && !message->is_string()) {
-      return absl::InvalidArgumentError("\"message\" is no text");
+      return absl::InvalidArgumentError("\"message\" is not a string");
     }
     // The message of a progress line is for those who wait.
     if (progress == nullptr) result_.message = message->get<std::string>();
     return absl::OkStatus();
   }
 
-  // What ended the program's own account of itself, OK when nothing did.
+  // The error or skip that the program reported, OK without one.
   const absl::Status& ended() const { return ended_; }
   CheckOutput Take() { return std::move(result_); }
 

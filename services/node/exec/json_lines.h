@@ -14,8 +14,8 @@ namespace galen::node {
 // line that is not exactly of the contract is DATA_LOSS with the number of the line.
 absl::StatusOr<CheckOutput> ParseJsonLines(const ProgramOutput& output);
 
-// Takes the progress out of such output while it comes, and nothing else; what is not of the
-// contract is passed over, as ParseJsonLines will say it. Not thread-safe.
+// Extracts only the progress from such output as it arrives. Lines that violate the contract are
+// ignored, because ParseJsonLines reports them. Not thread-safe.
 class JsonLinesProgress {
  public:
   using Sink = std::function<void(double done, absl::string_view what)>;

@@ -23,11 +23,11 @@ namespace {
 constexpr double kBigMessageBytes = 1024.0 * 1024 * 1024;
 constexpr std::size_t kMaxRanks = 100'000;
 
-// What a run of nccl-tests says.
+// The report of a run of nccl-tests.
 struct Report {
   std::size_t ranks = 0;
   std::set<std::string> nodes;
-  // Of each node: PCI addresses by local device.
+  // PCI addresses by node and local device.
   std::map<std::string, std::map<int, std::string>> slots;
   std::string product;
   bool one_product = true;
@@ -88,7 +88,7 @@ bool IsAllReduce(const std::vector<absl::string_view>& words, double size, doubl
 }
 
 // A line of the table: size, count, type, then for each of out of place and in place the time,
-// algbw, busbw and errors. Between lie redop and root, each only for some operations.
+// algbw, busbw and errors. Redop and root are between them, each only for some operations.
 bool ReadRow(absl::string_view line, Report& report) {
   const std::vector<absl::string_view> words = OutputWords(line);
   if (words.size() < 11 || words.size() > 13) return false;
@@ -146,8 +146,8 @@ std::int64_t WholeOf(double number) {
 }
 
 // The same slot has another local number on another node, so that traffic between ranks of one
-// number crosses rails. Of one rank a node nothing can be told, nor of nodes without a common slot:
-// another chassis or virtual machine numbers its slots otherwise.
+// number crosses rails. Unknown with one rank a node, and for nodes without a common slot: another
+// chassis or virtual machine numbers its slots differently.
 std::optional<bool> RailsCross(const Report& report) {
   if (report.nodes.size() < 2 || report.ranks < 2 * report.nodes.size()) return std::nullopt;
   std::map<std::string, std::vector<int>> numbers;  // of each slot, one of each node that has it
@@ -176,7 +176,7 @@ absl::StatusOr<CheckOutput> ParseNcclTests(const ProgramOutput& output) {
                        output.result.out.empty() ? output.result.err : output.result.out);
   }
   const double wrong = report.wrong + report.out_of_bounds.value_or(0);
-  // EXIT_FAILURE stands for wrong values and for an error midway, of which the table tells nothing
+  // EXIT_FAILURE means wrong values or an error midway, which the table does not show
   // (src/common.cu).
   if (output.result.exit_code != 0 && wrong == 0) {
     return absl::AbortedError(absl::StrCat("nccl-tests ended with exit code ",

@@ -25,7 +25,7 @@ namespace {
 constexpr std::size_t kMostFailures = 64;
 constexpr std::size_t kMostRates = 1024;
 
-// Nodes of one run that are told apart.
+// The most nodes of one run that are distinguished.
 constexpr std::size_t kMostNodes = 4096;
 
 // The distributed form puts "node | " before each line: takes it off, and gives the node; "" where
@@ -151,7 +151,7 @@ absl::StatusOr<CheckOutput> ParseNhc(const ProgramOutput& output) {
   const bool several = nodes.size() > 1;
   if (several && std::none_of(nodes.begin(), nodes.end(),
                               [&own](absl::string_view node) { return IsSameNode(node, own); })) {
-    return absl::UnavailableError(absl::StrCat("nhc: tells of other nodes only: ",
+    return absl::UnavailableError(absl::StrCat("nhc: reports only other nodes: ",
                                                CleanText(absl::StrJoin(nodes, ", "), 200)));
   }
   NhcReader reader(own);

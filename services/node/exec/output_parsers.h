@@ -12,7 +12,7 @@
 
 namespace galen::node {
 
-// What a parser looks at: a program that ended with an exit code that its declaration allows.
+// The input of a parser: a program that ended with an exit code that its declaration allows.
 struct ProgramOutput {
   const knowledge::v1::Check& check;
   const CheckContext& context;

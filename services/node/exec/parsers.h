@@ -7,8 +7,8 @@
 
 namespace galen::node {
 
-// Parsers of well-known programs (see OutputParser). Which findings they make stands in
-// knowledge/checks/exec.yaml; one that a declaration leaves out is an error of the declaration.
+// Parsers of well-known programs (see OutputParser). knowledge/checks/exec.yaml has their findings;
+// a declaration that omits one is an error.
 
 // dcgmi diag -j, of DCGM 3 and 4.
 absl::StatusOr<CheckOutput> ParseDcgmDiag(const ProgramOutput& output);

@@ -10,14 +10,14 @@
 
 namespace galen::node {
 
-// A further run of a program that failed or hung, with one thing in its surroundings changed. That
-// it passes then tells what it fails on.
+// A further run of a program that failed or hung, with one change in its environment. If it passes,
+// the change shows the cause of the failure.
 struct Trial {
   std::string finding;                // true: it passes so, and fails without
   std::vector<std::string> settings;  // NAME=value, added to its environment
 };
 
-// What `data` of a check of kind EXEC declares (docs/exec.md), in the order of the file. Pure.
+// The trials in `data` of a check of kind EXEC (docs/exec.md), in the order of the file. Pure.
 std::vector<Trial> TrialsOf(const knowledge::v1::Check& check);
 
 enum class TrialEnd { kPassed, kFailed, kNotRun };
@@ -26,9 +26,9 @@ enum class TrialEnd { kPassed, kFailed, kNotRun };
 // there is no time for a whole run.
 using RunOnce = std::function<TrialEnd(const std::vector<std::string>& settings)>;
 
-// A finding for each trial, on the node `node`, of a program that has failed once. What passes
-// counts only where the program fails without it once more: what fails now and then passes with
-// anything. Unknown where that cannot be told. The message says what each did.
+// Makes a finding for each trial, on the node `node`, of a program that has failed once. A pass
+// counts only if the program fails without the change once more: an intermittent failure passes
+// with any change. Unknown if that cannot be decided. The message reports the result of each.
 CheckOutput RunTrials(const std::vector<Trial>& trials, const std::string& node,
                       const RunOnce& run);
 

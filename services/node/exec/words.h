@@ -21,7 +21,7 @@ std::vector<absl::string_view> OutputWords(absl::string_view line);
 // A finite number that is all of `word`.
 std::optional<double> Number(absl::string_view word);
 
-// What knowledge/hardware says of that GPU model under `fact`; nothing when it does not.
+// The value of `fact` for that GPU model in knowledge/hardware; nothing when it is unknown.
 std::optional<double> HardwareFact(const knowledge::Knowledge& knowledge, absl::string_view product,
                                    const std::string& fact);
 

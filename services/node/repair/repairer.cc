@@ -116,7 +116,7 @@ absl::StatusOr<Repairer::Ready> Repairer::Find(const Action& action) const {
 
 absl::StatusOr<Repairer::Ready> Repairer::Prepare(const Action& action) const {
   GALEN_ASSIGN_OR_RETURN(Ready ready, Find(action));
-  // What was approved is what would be run here: text, commands and all.
+  // Only the approved action runs here: text, commands and all.
   if (ready.own.content_hash() != action.content_hash()) {
     return absl::PermissionDeniedError(
         absl::StrCat(action.run(), ": is something else here than what was approved; ", kSame));
@@ -139,7 +139,7 @@ bool Repairer::Holds(const RunAction::Condition& condition, absl::Duration time,
   limits.time = time;
   const auto result = run_(condition.argv, limits);
   const host::CommandResult* const ran = Note(condition.argv, result, response);
-  // A program that fails tells nothing.
+  // The output of a program that fails proves nothing.
   if (ran == nullptr || ran->exit_code != 0 || ran->truncated) return false;
   const absl::string_view printed = absl::StripAsciiWhitespace(ran->out);
   return std::any_of(condition.prints.begin(), condition.prints.end(),
@@ -156,7 +156,7 @@ void Repairer::Look(const std::vector<RunAction::Condition>& conditions, bool af
     look.set_afterwards(afterwards);
     if (left <= absl::ZeroDuration()) {
       look.set_command(CleanText(absl::StrJoin(condition.argv, " "), kMostOutput));
-      look.set_error("not looked at: what was looked at before took too long");
+      look.set_error("not checked: the conditions before it took too long");
       continue;
     }
     look.set_holds(Holds(condition, left, noted));

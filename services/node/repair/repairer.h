@@ -20,17 +20,16 @@
 
 namespace galen::node {
 
-// Carries out on this machine what a person approved: an action of this executor's own knowledge
-// that the site allows here, for which the gateway signed a warrant for this very node and content,
-// once. What is to be run comes from the knowledge alone: the request is compared with it.
+// Carries out on this machine, once, an action that a person approved: one of this executor's own
+// knowledge that the site allows here, for which the gateway signed a warrant for this very node
+// and content. The knowledge alone provides the commands: the request is compared with it.
 // Thread-safe; one repair at a time.
 class Repairer {
  public:
   struct Options {
-    std::string node;                  // this machine's name
-    std::vector<std::string> allowed;  // names of actions, as the site lists them
-    std::function<void(const std::string&)>
-        tell;  // of each that was asked for, and what came of it
+    std::string node;                              // this machine's name
+    std::vector<std::string> allowed;              // names of actions, as the site lists them
+    std::function<void(const std::string&)> tell;  // reports each request and its outcome
     absl::Duration look_time = absl::Seconds(10);  // of all looks of a dry run
   };
   // Runs a program on the machine; see host::Host::RunWithin.

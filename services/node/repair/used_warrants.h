@@ -12,15 +12,16 @@
 
 namespace galen::node {
 
-// Which warrants were used on this machine and what came of it, in files of a directory, so that
-// none is used twice, also not after a crash or a restart. Not thread-safe: one program has it.
+// The warrants that were used on this machine and their outcomes, in files of a directory, so that
+// none is used twice, not even after a crash or a restart. Not thread-safe: one program owns it.
 class UsedWarrants {
  public:
   // Makes the directory. INVALID_ARGUMENT it cannot be made or written.
   static absl::StatusOr<std::unique_ptr<UsedWarrants>> Open(const std::string& directory);
 
-  // What came of the run of that warrant; INTERRUPTED when it began and its end was never noted;
-  // nothing: it was not used. `nonce` is hexadecimal. DATA_LOSS the note cannot be read.
+  // The outcome of the run of that warrant; INTERRUPTED when it began and its end was never
+  // recorded; nothing: it was not used. `nonce` is hexadecimal. DATA_LOSS the record cannot be
+  // read.
   absl::StatusOr<std::optional<v1::RepairResponse>> Find(const std::string& nonce) const;
   // Before the run: on the disk when it returns. ALREADY_EXISTS it was used.
   absl::Status Begin(const std::string& nonce);

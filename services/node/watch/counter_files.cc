@@ -16,7 +16,7 @@
 namespace galen::node {
 namespace {
 
-// The largest file that a list may name is /proc/stat, whose last lines stand behind one of each
+// The largest file that a list may name is /proc/stat, whose last lines follow one line of each
 // processor and one of every interrupt: more than 32 KiB with 256 processors.
 constexpr std::size_t kFirstBytes = 32 << 10;
 constexpr std::size_t kMostBytes = std::size_t{1} << 20;
@@ -46,7 +46,7 @@ absl::string_view NextLine(absl::string_view& text) {
   return line;
 }
 
-// "123", "123ms", "total=123"; kUnknownCount for what is no number, or too large for one.
+// Parses "123", "123ms", "total=123"; kUnknownCount if it is not a number, or is too large for one.
 std::uint64_t Number(absl::string_view word) {
   if (const std::size_t equals = word.find('='); equals != absl::string_view::npos) {
     word.remove_prefix(equals + 1);
@@ -219,7 +219,7 @@ absl::string_view CounterFiles::Content(const File& file) {
     if (got <= 0) break;
     size += static_cast<std::size_t>(got);
     // A file of a page or less comes whole, and asking for its end would make the kernel write it
-    // anew.
+    // again.
     if (size < 4096 && buffer_[size - 1] == '\n') break;
   }
   return absl::string_view(buffer_.data(), size);

@@ -16,7 +16,7 @@
 
 namespace galen::node {
 
-// Of a counter that could not be read; no kernel counts that far.
+// The value of a counter that could not be read; no kernel counts that far.
 inline constexpr std::uint64_t kUnknownCount = std::numeric_limits<std::uint64_t>::max();
 
 // One counter of one device.
@@ -32,8 +32,8 @@ struct Series {
 // to read them. Not thread-safe.
 class CounterFiles {
  public:
-  // `root` stands before every path; "" for the machine itself. More than `max_files` files, or
-  // `max_series` counters, are left out, and left_out() says how many.
+  // `root` is prepended to every path; "" for the machine itself. Files beyond `max_files`, and
+  // counters beyond `max_series`, are left out, and left_out() has their number.
   CounterFiles(std::vector<CounterSpec> specs, std::string root, std::size_t max_files = 512,
                std::size_t max_series = 4096);
 
@@ -50,9 +50,9 @@ class CounterFiles {
   std::size_t left_out() const { return left_out_; }
 
  private:
-  // Where a value stands in its file.
+  // The position of a value in its file.
   struct Slot {
-    std::size_t line = 0;  // when it was looked for; slots are in this order
+    std::size_t line = 0;  // at discovery; slots are in this order
     std::string key;       // word number key_word of the line; empty: any
     int key_word = 1;
     int column = 1;  // words after the first one
@@ -84,8 +84,8 @@ class CounterFiles {
   std::vector<char> buffer_;
 };
 
-// What each `*` of `glob` stands for in `path`, which it matches; for globs without other special
-// characters in the components that hold a `*`.
+// The text in `path` that each `*` of `glob` matches; `glob` matches `path`. For globs without
+// other special characters in the components that hold a `*`.
 std::vector<std::string> StarsOf(absl::string_view glob, absl::string_view path);
 
 }  // namespace galen::node

@@ -11,8 +11,8 @@
 
 namespace galen::node {
 
-// What counters were at the last samples: each of them for some minutes, one in `every` for longer.
-// Bounded, and nothing is allocated to add a sample. Not thread-safe.
+// The values of counters at the last samples: all samples of some minutes, and one in `every` for
+// longer. Bounded, and adding a sample allocates nothing. Not thread-safe.
 class History {
  public:
   struct Options {
@@ -20,7 +20,7 @@ class History {
     std::size_t bytes = std::size_t{1} << 20;
     std::size_t most_samples = 900;
     std::size_t fewest_samples = 30;
-    // The second ring keeps one sample in so many.
+    // The second ring keeps one sample in this many.
     int every = 15;
   };
 
@@ -41,7 +41,7 @@ class History {
   // Makes room for `series` counters, never fewer than before; what is known stays known.
   void Resize(std::size_t series);
 
-  // `values` as long as Resize() said. Times must not go back.
+  // `values` has the length given to Resize(). Times must not go back.
   void Add(absl::Time time, absl::Span<const std::uint64_t> values);
 
   // Between the first and the last known sample of [from, to], from the ring that reaches back far

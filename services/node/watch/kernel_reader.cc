@@ -77,7 +77,7 @@ class KmsgReader final : public KernelReader {
 class CopyReader final : public KernelReader {
  public:
   explicit CopyReader(std::function<absl::StatusOr<std::string>()> read) : read_(std::move(read)) {
-    // What is there already is not news.
+    // Skips the lines that exist already.
     static_cast<void>(Read([](absl::string_view) {}, [](std::int64_t) {}));
   }
 
@@ -138,7 +138,7 @@ absl::StatusOr<std::string> CopyOfKernelLog() {
 }  // namespace
 
 std::string LineOfRecord(absl::string_view record) {
-  // Below the first line stands what device it is about, in words of the driver core.
+  // The lines after the first describe the device, in the driver core's format.
   record = record.substr(0, record.find('\n'));
   std::string line;
   line.reserve(record.size());

@@ -19,18 +19,19 @@ namespace galen::node {
 // Takes something that was noticed: the check that would report it, and the finding.
 using OnNoticed = std::function<void(const std::string& check, galen::v1::Finding finding)>;
 
-// Samples counters, remembers them, and tells of those that move as their rule says. Thread-safe.
+// Samples counters, remembers their values, and reports those that rise as their rule says.
+// Thread-safe.
 class Sampler {
  public:
   struct Options {
     // Before every path; "" for the machine itself.
     std::string root;
     History::Options history;
-    // New devices are looked for so often, and at once, though not more often than
-    // `rediscover_pause`, when one is gone.
+    // The interval of the search for new devices. One that disappears starts a search at once,
+    // though not more often than `rediscover_pause`.
     absl::Duration rediscover = absl::Minutes(1);
     absl::Duration rediscover_pause = absl::Seconds(10);
-    // A counter that goes on rising is told again after so long.
+    // A counter that keeps rising is reported again after this time.
     absl::Duration repeat = absl::Minutes(1);
   };
 
@@ -58,7 +59,7 @@ class Sampler {
   History history_ ABSL_GUARDED_BY(mu_);
   std::vector<std::uint64_t> values_ ABSL_GUARDED_BY(mu_);
   std::vector<std::uint64_t> before_ ABSL_GUARDED_BY(mu_);
-  // When the rise of a counter was last told; InfinitePast: it is not above its limit.
+  // The time of the last report of a counter's rise; InfinitePast: it is not above its limit.
   std::vector<absl::Time> told_ ABSL_GUARDED_BY(mu_);
   absl::Time discovered_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();
 };

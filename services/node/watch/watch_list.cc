@@ -80,9 +80,9 @@ absl::StatusOr<std::vector<CounterSpec>> ParseWatchList(absl::string_view text,
     if (!absl::StartsWith(spec.path, "/proc/") && !absl::StartsWith(spec.path, "/sys/")) {
       return wrong("the path does not lie below /proc or /sys");
     }
-    if (words.size() < 2 || !ParseField(words[1], spec)) return wrong("this is no FIELD");
+    if (words.size() < 2 || !ParseField(words[1], spec)) return wrong("this is not a FIELD");
     if (words.size() > 2 && !ParseRule(words, spec)) {
-      return wrong("this is no \"event CHECK FINDING UNIT DEVICE RISE WITHIN\"");
+      return wrong("this is not \"event CHECK FINDING UNIT DEVICE RISE WITHIN\"");
     }
     specs.push_back(std::move(spec));
   }

@@ -19,12 +19,12 @@ struct MovementRule {
   std::string check;
   std::string finding;
   std::string unit;
-  // What it belongs to, as in galen.v1.Device: "nic:{1}/port:{2}", where {N} is what the N-th `*`
-  // of the path stands for and {row} the name of the row. "-" in the file: the node.
+  // The device of the counter, as in galen.v1.Device: "nic:{1}/port:{2}", where {N} is the text
+  // that the N-th `*` of the path matches and {row} the name of the row. "-" in the file: the node.
   std::string device;
-  // It is an event when the counter rises by so much or more...
+  // It is an event when the counter rises by at least this...
   std::uint64_t rise = 1;
-  // ...within so long.
+  // ...within this time.
   absl::Duration within;
 };
 

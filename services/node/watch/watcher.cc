@@ -83,8 +83,8 @@ class Watcher::Watch {
     Work work;
   };
 
-  // On a thread that nobody joins. Not a std::thread, whose stack is so large that the kernel may
-  // put huge pages below it.
+  // Runs on a thread that nobody joins. Not a std::thread, whose stack is so large that the kernel
+  // may put huge pages below it.
   static void Run(const std::shared_ptr<Watch>& watch, Work work) {
     auto thread = std::make_unique<Thread>(Thread{watch, work});
     watch->CountThreads(1);
@@ -132,16 +132,16 @@ class Watcher::Watch {
     do {
       // A wait may end early.
       if (SteadyClock::now() < next) continue;
-      // Of the steady clock: the time of day may be set back.
+      // Uses the steady clock: the time of day may be set back.
       sampler_->Sample(SteadyNow(), noticed);
-      // After a pause of the whole machine the samples that were missed are not made up for.
+      // Samples missed during a pause of the whole machine are not taken later.
       next = std::max(next + interval, SteadyClock::now());
     } while (!Stops(MillisecondsUntil(next), -1));
   }
 
   void FollowKernelLog() {
     KernelLogFollower follower(patterns_, BootTime(*host_));
-    // Where the kernel cannot say that there is a line, it is asked.
+    // If the kernel cannot signal a new line, the log is polled.
     const int descriptor = kernel_log_->descriptor();
     const int wait =
         descriptor < 0 ? static_cast<int>(absl::ToInt64Milliseconds(options_.interval)) : -1;
@@ -174,8 +174,8 @@ class Watcher::Watch {
         });
   }
 
-  // Waits until it is to stop, which is true, or `descriptor`, where there is one, has something to
-  // say, also by POLLERR, or so many milliseconds have gone; -1: for ever.
+  // Waits until a stop is requested, which returns true, or until `descriptor` (if there is one) is
+  // readable or has an error (POLLERR), or for `milliseconds`; -1: no limit.
   bool Stops(int milliseconds, int descriptor) const {
     std::array<pollfd, 2> waits = {{{stop_.get(), POLLIN, 0}, {descriptor, POLLIN, 0}}};
     poll(waits.data(), waits.size(), milliseconds);
@@ -197,7 +197,7 @@ class Watcher::Watch {
   EventHub* hub_ ABSL_GUARDED_BY(hub_mu_);  // nullptr after the end
   Mutex names_mu_;
   std::map<std::string, std::string> names_ ABSL_GUARDED_BY(names_mu_);
-  // Not a galen::Mutex, which knows no wait with a limit.
+  // Not a galen::Mutex, which does not support a timed wait.
   std::mutex threads_mu_;
   std::condition_variable ended_;
   int threads_ = 0;  // guarded by threads_mu_

@@ -44,7 +44,7 @@ class Watcher {
       std::shared_ptr<const host::Host> host, EventHub& hub);
 
  private:
-  // What the threads share, and keep for as long as they are stuck.
+  // The state that the threads share, and keep for as long as they are stuck.
   class Watch;
 
   const std::shared_ptr<Watch> watch_;

@@ -53,7 +53,7 @@ absl::StatusOr<std::unique_ptr<JobFiles>> JobFiles::Open(Options options, Hardwa
 absl::StatusOr<PredictedJob> JobFiles::ReadOne(const std::string& name) const {
   if (!absl::EndsWith(name, kSuffix) || name == kSuffix) {
     return absl::InvalidArgumentError(
-        absl::StrCat(name, ": is no job's description; these are called LABEL.yaml"));
+        absl::StrCat(name, ": is not a job's description; name it LABEL.yaml"));
   }
   const std::string path = absl::StrCat(options_.directory, "/", name);
   GALEN_ASSIGN_OR_RETURN(const std::string text, host::ReadLiveFile(path, options_.most_bytes + 1));

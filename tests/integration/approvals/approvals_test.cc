@@ -1,5 +1,5 @@
-// Whoever asks, in whatever words and whichever order: a machine runs what a person with the
-// approver's role approved for it, once and in time, and nothing else.
+// For any caller, wording and order: a machine runs what a person with the approver's role approved
+// for it, once and in time, and nothing else.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ using nlohmann::json;
 constexpr char kDiagnosis[] = "/v1/tenants/acme/diagnoses/d1";
 constexpr char kRun[] = "galen-execution";
 
-// What a person allowed, as the person saw it.
+// An approval, as the person saw it.
 struct Approval {
   std::string action;
   std::string node;
@@ -42,8 +42,8 @@ std::string StepsOf(const json& plan) {
   return absl::StrReplaceAll(steps, {{"'", ""}});
 }
 
-// One history: many parties do what they can, in an order of chance, and each thing that a machine
-// runs is held against the approvals.
+// One history: many parties act in a random order, and each command that a machine runs is compared
+// with the approvals.
 class History {
  public:
   explicit History(std::uint32_t seed) : world_(seed) {}
@@ -77,7 +77,7 @@ class History {
         default:
           Forge();
       }
-      // Nothing but a request to an executor has anything run, and that is looked at on its own.
+      // Only a request to an executor runs anything; its steps are checked separately.
       for (auto& [node, machine] : world_.machines) {
         EXPECT_THAT(machine->TakeSteps(), ::testing::IsEmpty()) << node;
       }
@@ -97,7 +97,7 @@ class History {
     return listed.value("actions", std::vector<json>());
   }
 
-  // Somebody decides about something: an approver about what stands there, or anybody in any way.
+  // Somebody decides about an action: an approver about a listed one, or anybody in any way.
   void Decide() {
     const std::vector<json> listed = Listed();
     if (listed.empty()) return;
@@ -143,9 +143,9 @@ class History {
                           StepsOf(decided["plan"]), now + lifetime});
   }
 
-  // Somebody asks for a dry run, by the API of an action as it stands there, or of a machine itself
-  // with whatever was ever sent to one, a good warrant among it. Nothing is another than before:
-  // neither what machines ran or have on their disks, nor what is decided, due or told of.
+  // Somebody asks for a dry run: of a listed action by the API, or of a machine itself with any
+  // earlier request, also one with a good warrant. It changes nothing: neither what machines ran or
+  // have on their disks, nor which actions are decided, due or reported.
   void TryDry() {
     const std::string before = Everything();
     if (world_.Chance(0.5)) {
@@ -161,7 +161,7 @@ class History {
         ++dry_runs;
         EXPECT_TRUE(who == "approver" || who == "operator") << who << answer;
         const json told = json::parse(answer);
-        // What is tried is what is proposed, or it says that it is not.
+        // The dry run tries the proposed plan, or says that the plan differs.
         const bool same =
             told.value("plan", json::array()) == action.value("plan", json::array()) &&
             told.value("contentHash", "") == action.value("contentHash", "");
@@ -204,7 +204,7 @@ class History {
     return all;
   }
 
-  // Requests of all kinds that are no decision, with texts that ask for one.
+  // Requests of all kinds that are not decisions, with texts that ask for one.
   void AskForAnything() {
     const std::vector<std::string> paths = {kDiagnosis,
                                             absl::StrCat(kDiagnosis, ":submitFeedback"),
@@ -225,7 +225,7 @@ class History {
                paths[world_.Below(paths.size())], body.dump());
   }
 
-  // What galen-execution does: takes what is due, and brings it to its machine.
+  // Acts as galen-execution: takes due actions and sends each to its machine.
   void Execute() {
     const auto due = world_.approvals.Due(world_.clock.Now());
     if (!due.ok()) return;
@@ -242,7 +242,7 @@ class History {
       for (Approval& approval : approvals_) {
         approval.taken = approval.taken || approval.action == action.name();
       }
-      // Some are held back on their way, and sent by whoever holds them.
+      // Some are held back on their way, and sent later by the attacker.
       const bool done = world_.Chance(0.6) && Bring(action.target().node(), request);
       if (world_.Chance(0.9)) {
         const absl::Status finished =
@@ -252,8 +252,8 @@ class History {
     }
   }
 
-  // Who holds the wires, and perhaps galen-execution: sends what was sent before, or something that
-  // is like it, to any machine; and without any person, what nobody approved.
+  // An attacker who controls the network, and perhaps galen-execution, sends an earlier request, or
+  // one like it, to any machine; and without any person, requests that nobody approved.
   void Forge() {
     node::v1::RepairRequest request;
     if (!captured_.empty()) request = captured_[world_.Below(captured_.size())];
@@ -321,8 +321,8 @@ class History {
     action.set_content_hash(remediation::ContentHash(action));
   }
 
-  // Hands a request to a machine, and holds what it runs against the approvals. Whether it ran
-  // anything.
+  // Sends a request to a machine, and compares the commands that it runs with the approvals.
+  // Whether it ran anything.
   bool Bring(const std::string& node, const node::v1::RepairRequest& request) {
     const auto machine = world_.machines.find(node);
     if (machine == world_.machines.end()) return false;

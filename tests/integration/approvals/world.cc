@@ -121,7 +121,7 @@ void Machine::Restart() {
                  const host::ProcessLimits&) -> absl::StatusOr<host::CommandResult> {
             ran_.push_back(absl::StrJoin(argv, " "));
             host::CommandResult result;
-            // What the shipped conditions look for.
+            // The output that the shipped conditions expect.
             if (argv[0] == "sinfo") result.out = "drained\n";
             return result;
           },
@@ -179,7 +179,7 @@ const std::vector<std::string>& InjectedTexts() {
   return *texts;
 }
 
-// Knows one diagnosis. What people write to it gets into its texts, as if a model had believed it.
+// Knows one diagnosis. Feedback from people gets into its texts, like with a model that trusts it.
 class World::Mesh final : public gateway::Upstream {
  public:
   explicit Mesh(World& world) : world_(world) {}

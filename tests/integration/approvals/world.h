@@ -35,14 +35,14 @@ class Machine {
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
 
-  // A restart of the executor: what it remembers is on the disk.
+  // Restarts the executor, which keeps its state on the disk.
   void Restart();
   absl::StatusOr<node::v1::RepairResponse> Repair(const node::v1::RepairRequest& request) {
     return repairer_->Repair(request);
   }
-  // What was run since the last call, the looks of conditions left out.
+  // The commands run since the last call, without those that evaluate conditions.
   std::vector<std::string> TakeSteps();
-  // What stands on its disk of warrants that were used, by file.
+  // The records of used warrants on its disk, by file.
   std::map<std::string, std::string> Disk() const;
 
  private:
@@ -56,12 +56,12 @@ class Machine {
   std::vector<std::string> ran_;
 };
 
-// Texts that would have somebody act who believes them, or would be more than a word to a shell.
+// Texts that ask a trusting reader to act, or that a shell would split or run.
 const std::vector<std::string>& InjectedTexts();
 
-// The way from a report to a command, of real parts: API (routes, tenants, JSON), approvals in a
-// store, warrants, node executors with the shipped actions. Between them stands the test, as
-// whoever holds the wires; and a report whose texts anybody wrote: logs, tools, webhooks, models.
+// The path from a report to a command, of real parts: API (routes, tenants, JSON), approvals in a
+// store, warrants, node executors with the shipped actions. Between them is the test, as an
+// attacker on the network; and a report whose texts anybody wrote: logs, tools, webhooks, models.
 class World {
  public:
   explicit World(std::uint32_t seed);
@@ -73,7 +73,7 @@ class World {
                                   const std::string& path, const std::string& body = "");
   // A report about GPUs and nodes as a good diagnosis would have it.
   void GoodReport();
-  // Writes injected texts into some of the texts of the report, whatever they mean.
+  // Writes injected texts into some of the texts of the report.
   void InjectIntoReport();
 
   std::mt19937 random;

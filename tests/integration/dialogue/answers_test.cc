@@ -27,7 +27,7 @@ std::string Content(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
-// What `df -PT` prints of a machine whose root is so full.
+// The output of `df -PT` on a machine whose root is this full.
 std::string Df(const std::string& used) {
   return absl::StrCat(
       "Filesystem     Type  1024-blocks     Used Available Capacity Mounted on\n"
@@ -56,8 +56,8 @@ class AnswersTest : public DialogueTest {
   }
 };
 
-// The first of the two cases of the findings: a check that passed in round one ruled out what the
-// customer saw happen after it.
+// The first of the two cases of the findings: a check that passed in round one ruled out a fault
+// that the customer saw happen after it.
 TEST_F(AnswersTest, ADiskThatFillsBetweenTwoRoundsIsFound) {
   Start({"vm"});
   SetDisk(40, "40 % of / is used");
@@ -117,7 +117,7 @@ TEST_F(AnswersTest, StateOfNvlinkThatTheCustomerPastesConvicts) {
   EXPECT_TRUE(told);
 }
 
-// The check needs what was captured and what is given later: neither tells by itself.
+// The check needs the captured and the later evidence: neither decides alone.
 TEST_F(AnswersTest, WhatWasCapturedAndWhatIsGivenLaterAreReadTogether) {
   const std::string bundle = root_ + "/captured";
   fs::copy(GALEN_SOURCE_DIR "/docs/examples/nccl-connection-refused", bundle,
@@ -192,7 +192,7 @@ TEST_F(AnswersTest, WhatIsGivenLaterCountsMoreThanWhatWasCaptured) {
   EXPECT_TRUE(Says(second, Change::CONTRADICTION, "used_pct"));
 }
 
-// Whatever was pasted, the machine itself can be looked at, and is.
+// After any paste, the machine itself can be examined, and is.
 TEST_F(AnswersTest, AnOutputThatTheMachineContradictsProvesAndRefutesNothing) {
   Start({"vm"});
   SetDisk(40, "40 % of / is used");
@@ -212,7 +212,7 @@ TEST_F(AnswersTest, AMachineThatDoesNotAnswerAnyMoreAcquitsNobody) {
   EXPECT_NE(StatusOf(second, kDiskFull), Hypothesis::REJECTED);
 }
 
-// Xid 79 alone proves nothing beside words that speak for a rank that left: the bus tells the rest.
+// Xid 79 alone proves nothing against messages about a rank that left: the bus decides.
 TEST_F(AnswersTest, AKernelLogAndAListOfDevicesThatArePastedConvict) {
   Start({});
   v1::Incident incident = Incident("Rank 3 is gone, all others wait for it", "");
@@ -271,7 +271,7 @@ TEST_F(AnswersTest, AnAnswerThatIsSentTwiceCountsOnce) {
   EXPECT_EQ(Answer(request).dialogue_size(), 1);
 }
 
-// A test that somebody ran by hand counts as one that Galen ran.
+// A test that a person ran by hand counts like one that Galen ran.
 TEST_F(AnswersTest, AResultOfATestByHandIsEvidence) {
   Start({});
   v1::Incident incident = Incident("All-reduce over two nodes is slow", "");

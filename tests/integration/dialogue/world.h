@@ -17,8 +17,8 @@
 
 namespace galen {
 
-// Live machines whose state a test sets, also between two rounds. A check of which nothing was set
-// is SKIPPED. Thread-safe.
+// Live machines whose state a test sets, also between two rounds. A check without a state is
+// SKIPPED. Thread-safe.
 class Machines final : public clients::NodeClient {
  public:
   explicit Machines(std::shared_ptr<const knowledge::Knowledge> knowledge);

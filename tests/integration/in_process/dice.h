@@ -15,7 +15,7 @@ class Dice {
  public:
   explicit Dice(std::uint64_t seed) : random_(seed) {}
 
-  // True so many times in a hundred; never once Calm() was called.
+  // True with this probability; always false after Calm().
   bool Falls(double percent) {
     if (calm_) return false;
     MutexLock lock(mu_);

@@ -1,6 +1,6 @@
-// The mesh in one process, without gRPC, so that ThreadSanitizer sees into all of it: many
-// diagnoses at once while agents and the store fail at random, leases are taken away, diagnoses
-// are cancelled, and orchestrators are destroyed and made anew in the middle.
+// The mesh in one process, without gRPC, so that ThreadSanitizer sees all of it: many diagnoses at
+// once while agents and the store fail at random, leases are taken away, diagnoses are cancelled,
+// and orchestrators are destroyed and replaced.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -47,7 +47,7 @@ constexpr std::array kExamples = {"nccl-connection-refused", "cublas-ecc", "inva
 constexpr int kDiagnoses = 40;
 constexpr int kClients = 8;
 constexpr int kThreads = 4;
-constexpr int kFaults = 120;  // beside those of the store and of the agents
+constexpr int kFaults = 120;  // in addition to those of the store and of the agents
 
 void Pause(Dice& dice, int most_milliseconds) {
   absl::SleepFor(absl::Milliseconds(dice.Pick(most_milliseconds)));
@@ -59,7 +59,8 @@ v1::Incident IncidentOf(const std::string& example) {
       ->incident();
 }
 
-// What two runs of one incident must share: report and results, but for names and durations.
+// The parts that two runs of one incident must share: report and results, except names and
+// durations.
 std::string Comparable(v1::Diagnosis diagnosis) {
   std::string text = diagnosis.report().DebugString();
   for (v1::CheckResult& result : *diagnosis.mutable_check_results()) {
@@ -69,7 +70,7 @@ std::string Comparable(v1::Diagnosis diagnosis) {
   return absl::StrReplaceAll(text, {{diagnosis.name(), "NAME"}});
 }
 
-// Two orchestrators on one store, each of which may be gone for a moment.
+// Two orchestrators on one store, each of which may be missing for a moment.
 class Orchestrators {
  public:
   Orchestrators(store::EventLog& log, const orchestrator::Agents& agents, Executor& executor)
@@ -80,7 +81,7 @@ class Orchestrators {
     for (Seat& seat : seats_) End(seat);
   }
 
-  // Destroys one and makes it anew, under its old name.
+  // Destroys an orchestrator and replaces it under the same name.
   void Renew(std::size_t i) {
     Seat& seat = seats_.at(i);
     const std::unique_lock<std::shared_mutex> lock(seat.mu);
@@ -156,7 +157,7 @@ class Orchestrators {
   std::array<Seat, kSeats> seats_;
 };
 
-// What a client saw of one diagnosis.
+// A client's view of one diagnosis.
 struct Seen {
   std::string example;
   std::vector<v1::DiagnosisEvent> events;
@@ -270,7 +271,8 @@ class InProcessChaos : public ::testing::TestWithParam<int> {
     return reports;
   }
 
-  // Takes the lease of a diagnosis, as one that believes its owner dead, and does nothing with it.
+  // Takes the lease of a diagnosis, like a replica that considers its owner dead, and does nothing
+  // with it.
   static void TakeLeaseAway(Mesh& mesh) {
     const absl::StatusOr<store::EventLog::Page> page = mesh.kept->List(kTenant, 1000, "");
     if (!page.ok() || page->names.empty()) return;
@@ -294,7 +296,7 @@ TEST_P(InProcessChaos, LosesNothingAndReportsWhatAnUndisturbedRunReports) {
   std::atomic<int> next = 0;
   std::atomic<bool> over = false;
   std::thread monkey([&] {
-    // Then all is calm, and what is left must come to its end.
+    // Then the faults stop, and all remaining diagnoses must come to their end.
     for (int fault = 0; fault < kFaults && !over; ++fault) {
       Pause(mesh.dice, 100);
       if (mesh.dice.Falls(20)) {
@@ -322,7 +324,7 @@ TEST_P(InProcessChaos, LosesNothingAndReportsWhatAnUndisturbedRunReports) {
     SCOPED_TRACE(absl::StrCat("seed ", seed, ", ", one.example, ", ", one.diagnosis.name()));
     std::vector<v1::DiagnosisEvent> log = mesh.kept->Read(one.diagnosis.name(), 0, 100'000).value();
     EXPECT_THAT(chaos::BrokenPromises(log), IsEmpty());
-    // Who watches sees every event, once, in order.
+    // A watcher sees every event, once, in order.
     ASSERT_THAT(one.events, SizeIs(log.size()));
     for (std::size_t i = 0; i < log.size(); ++i) {
       ASSERT_EQ(one.events[i].DebugString(), log[i].DebugString());

@@ -15,8 +15,8 @@ class UnsteadyAgents final : public clients::SummarizationClient,
                              public clients::ReflectionClient,
                              public clients::ConclusionClient {
  public:
-  // What is referred to must outlive it and every call. `percent`: of the calls that fail in each
-  // of the ways; a fifth of that never answer.
+  // The references must outlive it and every call. `percent` of the calls fail in each of the ways;
+  // a fifth of that never answer.
   UnsteadyAgents(const orchestrator::Agents& real, Dice& dice, double percent)
       : real_(real), dice_(dice), percent_(percent) {}
 

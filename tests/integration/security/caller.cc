@@ -57,7 +57,7 @@ std::string RequestOf(const MethodDescriptor& method, const std::string& field,
     request->GetReflection()->SetString(request.get(), method.input_type()->FindFieldByName(field),
                                         value);
   }
-  // Of no node that there is: what watches all of them would never end.
+  // A node that does not exist: a watch of all nodes would never end.
   const auto* nodes = method.input_type()->FindFieldByName("nodes");
   if (nodes != nullptr && nodes->is_repeated()) {
     request->GetReflection()->AddString(request.get(), nodes, "nobody");

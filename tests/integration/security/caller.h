@@ -11,7 +11,7 @@
 #include "common/security/certificates/authority.h"
 #include "common/security/role.h"
 
-// How the tests of this folder call anything as anyone.
+// Calls of any method as any caller, for the tests of this folder.
 namespace galen::testing {
 
 // Every method of every proto of Galen: "/galen.v1.DiagnosisService/GetDiagnosis".
@@ -22,8 +22,8 @@ std::map<std::string, const google::protobuf::MethodDescriptor*> AllMethods();
 std::string RequestOf(const google::protobuf::MethodDescriptor& method, const std::string& field,
                       const std::string& value);
 
-// Makes the call, whatever its kind, and waits for how it ends. `claim` and `asker` go along unless
-// they are "".
+// Makes a call of any kind, and waits for its status. `claim` and `asker` are sent unless they are
+// "".
 grpc::Status CallMethod(const std::shared_ptr<grpc::Channel>& channel, const std::string& method,
                         const std::string& request, const std::string& claim = "",
                         const std::string& asker = "");

@@ -14,17 +14,17 @@
 namespace galen::testing {
 
 // A server of every service, each with the certificate of its role, on loopback ports. Orchestrator
-// and execution are the real ones, over agents and nodes that are not there; the others answer
-// UNIMPLEMENTED to whoever got in.
+// and execution are the real ones, with agents and nodes that do not exist; the others answer
+// UNIMPLEMENTED to every caller with access.
 class SecureMesh {
  public:
-  // `audit_log`: a file for all of them, "" none.
+  // `audit_log`: a file for all of them; "": none.
   explicit SecureMesh(const std::string& audit_log = "");
   ~SecureMesh();
 
   const security::Issued& authority() const { return authority_; }
   const CertificateDirectory& directory() const { return directory_; }
-  // Address of the server of that method's service; "" when there is none.
+  // Address of the server of that method's service; "" if there is none.
   std::string ServerOf(const std::string& method) const;
   security::Role RoleOf(const std::string& method) const;
   // A channel to it of a program of this role, as programs make theirs.

@@ -1,5 +1,5 @@
-// Whoever should not get in is refused on every method there is: the table is made of the protos,
-// so a method that is added tomorrow is in it.
+// Every method refuses callers without access. The table is generated from the protos, so that it
+// covers new methods.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -51,7 +51,7 @@ TEST_F(RefusalsTest, EveryServiceThatThereIsIsServedHere) {
   }
 }
 
-// What the others are measured by: the same caller, with a certificate that is good, gets in.
+// The control: the same caller gets in with a good certificate.
 TEST_F(RefusalsTest, AStrangersChannelWithAGoodCertificateGetsThroughToThePolicy) {
   for (const auto& [name, method] : AllMethods()) {
     for (const Role role : security::AllRoles()) {
@@ -97,7 +97,7 @@ TEST_F(RefusalsTest, ANodeRegistersTheHostOfItsCertificateAndNoOther) {
   EXPECT_EQ(code("gpu-1", "WithdrawNode", goes), grpc::StatusCode::OK);
 }
 
-// Of one node, with all that its pod holds: what it may say of itself and of others.
+// The limits of a caller with all secrets of one node's pod, for its own node and for others.
 TEST_F(RefusalsTest, ANodeIsWhereItCallsFromAndACertificateThatNamesNoneIsNoNode) {
   const std::string service = "/galen.execution.v1.ExecutionService/";
   const auto call = [&](const std::string& instance, const std::string& method,
@@ -121,7 +121,7 @@ TEST_F(RefusalsTest, ANodeIsWhereItCallsFromAndACertificateThatNamesNoneIsNoNode
           << method << " " << elsewhere;
       EXPECT_THAT(status.error_message(), HasSubstr("--node_networks")) << elsewhere;
     }
-    // A name is not looked up: it stands for the caller's own address.
+    // A name is not resolved: it counts as the caller's own address.
     EXPECT_EQ(call("gpu-1", method, "redis.galen.svc:6379").error_code(), grpc::StatusCode::OK);
   }
 }
@@ -158,7 +158,7 @@ TEST_F(RefusalsTest, WithoutTls) {
 TEST_F(RefusalsTest, WithoutACertificate) { ExpectNoConnection({}); }
 
 TEST_F(RefusalsTest, WithACertificateOfAnotherAuthority) {
-  // Of the same name, so that only its signature tells.
+  // The same name, so that only the signature differs.
   ExpectNoConnection(IssueFor(NewAuthority(), Role::kOrchestrator));
 }
 

@@ -86,13 +86,13 @@ class RotationTest : public ::testing::Test {
     options.role = role;
     options.directory = directory_.path();
     options.poll = absl::Milliseconds(20);
-    // Connections are ended all the time, so that what is new is used.
+    // Connections are ended all the time, so that new certificates are used.
     options.max_connection_age = absl::Milliseconds(300);
     options.tell = [](const std::string&) {};
     return rpc::Security::Open(options).value();
   }
   std::string target() const { return absl::StrCat("127.0.0.1:", port_); }
-  // With a connection of its own.
+  // On a connection of its own.
   std::shared_ptr<grpc::Channel> NewChannel(const std::string& target) const {
     grpc::ChannelArguments arguments;
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
@@ -145,7 +145,7 @@ class Load {
     threads_.clear();
   }
   int calls() const { return calls_; }
-  // What went wrong, one line a kind.
+  // The failures, one line for each kind.
   std::string failures() {
     MutexLock lock(mu_);
     std::string all;
@@ -172,7 +172,7 @@ TEST_F(RotationTest, NoCallFailsWhileCertificatesAndTheAuthorityAreReplaced) {
             [this] { return NewChannel(target()); });
   for (int i = 0; i < 3; ++i) Renew(authority_);
 
-  // The overlap: first both sides trust the next authority beside the old one.
+  // The overlap: first both sides trust the next authority in addition to the old one.
   const security::Issued next = NewAuthority("next");
   directory_.Write("ca.pem", next.certificate + authority_.certificate);
   const auto accepted = [&](const std::string& roots, const security::Issued& own) {
@@ -181,7 +181,7 @@ TEST_F(RotationTest, NoCallFailsWhileCertificatesAndTheAuthorityAreReplaced) {
   while (!accepted(authority_.certificate, IssueFor(next, Role::kExecution))) {
   }
   {
-    // And whether the client does, a server tells that has moved on already.
+    // A server that has already changed shows whether the client trusts it.
     const CertificateDirectory moved(next);
     moved.Write("ca.pem", next.certificate + authority_.certificate);
     const auto probe_security =
@@ -240,7 +240,7 @@ TEST_F(RotationTest, WhatIsUnsoundIsNotTakenUp) {
   std::filesystem::remove(directory_.path() + "/node.pem");
   wait_for("node.pem");
   directory_.Put("node", IssueFor(authority_, Role::kNode));
-  wait_for("taken up");
+  wait_for("loaded");
   load.Stop();
   EXPECT_EQ(load.failures(), "");
 }

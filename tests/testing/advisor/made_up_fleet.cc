@@ -51,8 +51,8 @@ MadeUpFleet::MadeUpFleet(const FleetShape& shape, std::uint64_t seed)
     for (std::size_t s = 0; s < kSigns; ++s) sign_rate_.back().push_back(0.001 + 0.008 * Uniform());
   }
   for (std::size_t i = 0; i < shape.nodes; ++i) nodes_.push_back(absl::StrFormat("node-%04d", i));
-  // At most one mismatch a workload and a context, so that each stands against rows and columns
-  // that are what they are.
+  // At most one mismatch for each workload and context, so that the rows and columns of each are
+  // undisturbed.
   for (int tries = 0; mismatches_.size() < shape.mismatches && tries < 10'000; ++tries) {
     const Planted planted{random_() % shape.archetypes, random_() % shape.stacks,
                           random_() % shape.contexts};
@@ -84,7 +84,7 @@ RunRecord MadeUpFleet::Next() {
   const std::size_t a = random_() % shape_.archetypes;
   const std::size_t s = Pick(stack_weights_[a]);
   const std::size_t c = Pick(context_weights_[a]);
-  // Large runs are of some archetypes more than of others.
+  // Some archetypes have more large runs than others.
   const std::size_t scale = Pick(
       {2.0, 1.0, 0.3 + 0.2 * static_cast<double>(a % 4), 0.1 + 0.1 * static_cast<double>(a % 3)});
   const std::size_t month = random_() % kMonths;

@@ -225,7 +225,7 @@ void MadeUpFleet::ApplyFaults() {
   }
 }
 
-// When it shows, and when somebody repairs it.
+// The time when it shows, and the time of its repair.
 void MadeUpFleet::SeeFaults() {
   for (std::size_t f = 0; f < faults_.size(); ++f) {
     PlantedFault& fault = faults_[f];

@@ -43,7 +43,7 @@ struct PlantedFault {
   int ramp = 0;      // over which it reaches `depth`
   double depth = 0;  // of its kind's own measure
   int steps = 0;     // 0: smoothly
-  int end = 0;       // when somebody repaired it, or the job that had it ended
+  int end = 0;       // time of the repair, or the end of the job that had it
   int job = -1;      // that it affected first
   // When the job's throughput has been a tenth below what it should be for ten minutes, and for
   // thirty (when people notice); or when the job died of it.
@@ -184,7 +184,7 @@ class MadeUpFleet {
   std::vector<double> ecc_, nvlink_, pcie_, retransmissions_;  // as they are told
   std::vector<double> counted_ecc_, counted_nvlink_, counted_pcie_, counted_retransmissions_;
   std::vector<float> heat_now_;             // C, as it is
-  std::array<std::vector<float>, 4> held_;  // of ghosts: what was said last
+  std::array<std::vector<float>, 4> held_;  // of ghosts: the last values
 };
 
 }  // namespace galen::testing

@@ -33,7 +33,7 @@ struct Scripted {
     kFinish,  // all is sent, and the connection is kept
     kReset,   // the available part of the body is sent, and the connection reset
     kHang,    // the same, and nothing more until the client goes away
-    kClose,   // the same, and the connection closed as if that were all
+    kClose,   // the same, and the connection is closed like after a complete answer
   };
   int code = 200;
   std::vector<std::pair<std::string, std::string>> headers;
@@ -45,8 +45,8 @@ struct Scripted {
   std::string raw_head;  // instead of all that, these bytes
 };
 
-// A server on a free port of the loopback interface that speaks OpenAI's protocol as a test wants
-// it, and keeps what it was asked. It stops when it is destroyed.
+// A server on a free port of the loopback interface that speaks OpenAI's protocol as the test
+// scripts it, and records its requests. It stops when it is destroyed.
 class ScriptedEndpoint {
  public:
   using Script = std::function<Scripted(const Recorded&)>;

@@ -1,5 +1,5 @@
-// Many hosts in one process, that register with execution and answer every check at once, or as
-// badly as they are told to. For loads and for faults that no real node has when it is needed.
+// Many hosts in one process, which register with execution and answer every check at once, or with
+// faults on command. For loads, and for faults that real nodes do not have on demand.
 #include <signal.h>
 #include <stdio.h>
 #include <sys/resource.h>

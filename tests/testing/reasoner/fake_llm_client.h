@@ -70,7 +70,7 @@ class FakeLlmClient final : public llm::LlmClient {
   std::vector<absl::Time> deadlines_ ABSL_GUARDED_BY(mu_);
 };
 
-// The draft that a prompt shows, as an answer: what a model says that agrees with the rules.
+// The draft in a prompt, as an answer: a model that agrees with the rules.
 inline std::string DraftOf(absl::string_view prompt) {
   constexpr absl::string_view kOpen = "<plain name=\"draft\">";
   const std::size_t open = prompt.rfind(kOpen);

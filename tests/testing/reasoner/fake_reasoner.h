@@ -9,8 +9,8 @@
 
 namespace galen::testing {
 
-// A reasoner that answers what the test tells it, whatever is asked; Judge by label, an empty
-// verdict on the asked label for others. Keeps the last question of each kind.
+// A reasoner that gives the answers that the test sets, for any question; Judge by label, with an
+// empty verdict on the label for others. Keeps the last question of each kind.
 class FakeReasoner final : public reasoner::Reasoner {
  public:
   absl::string_view name() const override { return "fake"; }

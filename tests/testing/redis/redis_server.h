@@ -15,7 +15,7 @@
 
 namespace galen::testing {
 
-// A port of the loopback interface that nobody listens on now.
+// A port of the loopback interface on which nothing listens now.
 int FreePort();
 
 // Waits until `condition` holds; gives up, with false, only after a time no working machine needs.
@@ -36,7 +36,7 @@ class ScratchDirectory {
 class RedisServer {
  public:
   struct Options {
-    std::vector<std::string> arguments;  // beside port, bind and dir
+    std::vector<std::string> arguments;  // in addition to port, bind and dir
     bool sentinel = false;
     std::string configuration;  // content of its file, which a sentinel needs
     absl::Duration slow_sync;   // its disk takes that much longer for each fsync
@@ -60,7 +60,7 @@ class RedisServer {
   store::redis::Reply Ask(std::vector<std::string> words);
   // The same, where an error is an answer as well.
   store::redis::Reply Try(std::vector<std::string> words);
-  // A line of INFO: what stands behind "key:".
+  // The value after "key:" in a line of INFO.
   std::string Info(absl::string_view key);
 
  private:
@@ -76,7 +76,7 @@ class RedisSentinels {
  public:
   RedisSentinels();
   std::string url() const;
-  RedisServer& master();  // by what the sentinels say now
+  RedisServer& master();  // by the sentinels' present answer
   RedisServer& replica();
 
  private:

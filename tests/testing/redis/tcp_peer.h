@@ -29,9 +29,9 @@ class TcpPeer {
   std::thread thread_;
 };
 
-// Sends what comes to a server on loopback, and back what it answers, until either side ends.
-// Before an answer goes back, `cut` is asked with what the client sent since the last answer; true
-// ends the connection instead: the server has done it, and the client never learns.
+// Forwards data to a server on loopback, and its answers back, until either side ends. Before an
+// answer is forwarded, `cut` gets the data that the client sent since the last answer; true ends
+// the connection instead: the server has executed it, and the client never learns.
 void RelayTo(int port, int client, const std::function<bool(const std::string& sent)>& cut);
 
 bool WriteAll(int socket, const std::string& bytes);

@@ -1,4 +1,4 @@
-// The logs of scenes are such as triage reads, and tell the same as the series.
+// Triage can read the logs of scenes, and they agree with the series.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -65,7 +65,7 @@ TEST(SceneLogsTest, WhatEndedTheJobIsRead) {
     if (hang.primary.has_value()) {
       EXPECT_EQ(hang.primary->name, "hang");
     } else {
-      // MaxText's steps have no times: when the last one was done, telemetry alone can tell.
+      // MaxText's steps have no times: only telemetry shows when the last one was done.
       EXPECT_EQ(hang.progress.framework, "MaxText");
       EXPECT_EQ(hang.decision.status, triage::Status::kUnknown);
     }

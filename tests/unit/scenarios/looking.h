@@ -23,7 +23,7 @@ inline const telemetry::Rules& Shipped() {
   return **rules;
 }
 
-// A scene, and what a reader of its telemetry sees.
+// A scene as a reader of its telemetry sees it.
 class Looking {
  public:
   explicit Looking(Scene scene) : scene_(std::move(scene)), source_("scene", scene_.series) {}
@@ -39,8 +39,8 @@ class Looking {
     return measured;
   }
 
-  // The mean of a quantity between two times, of each place: "node", "node/device". What has no
-  // value is not there.
+  // The mean of a quantity between two times, for each place: "node", "node/device". Places without
+  // a value are left out.
   std::map<std::string, double> Means(const std::string& quantity, absl::Time from, absl::Time to) {
     return Each(quantity, from, to, [](const std::vector<double>& values) {
       double sum = 0;
@@ -61,7 +61,7 @@ class Looking {
       return *std::max_element(values.begin(), values.end());
     });
   }
-  // Of a job's throughput, told by one rank.
+  // The throughput of a job, as one rank reports it.
   double Throughput(absl::Time from, absl::Time to) {
     const auto medians = Medians("throughput", from, to);
     EXPECT_EQ(medians.size(), 1U);

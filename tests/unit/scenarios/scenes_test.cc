@@ -1,4 +1,4 @@
-// What holds of every scene.
+// Properties of every scene.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -107,7 +107,7 @@ TEST(ScenesTest, EveryQuantityThatDecidesIsThereAndInTheVariantMissing) {
         EXPECT_THAT(missing.Measure(quantity, missing.scene().start, missing.scene().end).status(),
                     StatusIs(absl::StatusCode::kNotFound, HasSubstr(quantity)));
       }
-      // What is left is as it was.
+      // The remaining series are unchanged.
       EXPECT_EQ(missing.Medians("tcp_retransmissions", missing.scene().start, missing.scene().end),
                 whole.Medians("tcp_retransmissions", whole.scene().start, whole.scene().end));
     }

@@ -1,4 +1,4 @@
-// What a scene says that is true can be seen in its numbers, and its decoys are none of it.
+// The numbers of a scene show its truth, and its decoys are not part of it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -48,7 +48,7 @@ TEST(TruthTest, RetransmitsBeginAndEndWithThePhasesOfThroughput) {
     const double slower = at.Throughput(second + Minutes(1), at.scene().end);
     EXPECT_NEAR(slower / before, 0.77, 0.025);
     EXPECT_LT(slower, slow);
-    // Within the phases someone resends, outside of them nobody.
+    // Retransmissions happen within the phases only.
     const auto phases = {std::pair(first, recovered), std::pair(second, at.scene().end)};
     for (const auto& [from, to] : phases) {
       for (absl::Time t = from + Minutes(2); t < to - Minutes(2); t += Minutes(2)) {
@@ -67,7 +67,7 @@ TEST(TruthTest, RetransmitsBeginAndEndWithThePhasesOfThroughput) {
       for (const auto& [port, rate] : at.Means("rdma_retransmissions", from, to))
         EXPECT_EQ(rate, 0) << port;
     }
-    // Everybody draws less while the phases last, which is nobody's fault.
+    // All nodes draw less during the phases, which is not a fault of any of them.
     const auto early = at.Medians("gpu_power", at.scene().jobs[0].train + Minutes(5), first);
     const auto late = at.Medians("gpu_power", second, at.scene().end);
     for (const auto& [gpu, watts] : early) EXPECT_LT(late.at(gpu), watts * 0.96) << gpu;
@@ -187,7 +187,7 @@ TEST(TruthTest, AnImbalanceMovesTrainingAlone) {
   }
 }
 
-// Where one place stands out of all others, by so much.
+// The guilty places, and no others, differ from the usual value by a factor of `least` to `most`.
 void ExpectOutlier(Looking& at, const std::string& quantity, absl::Time from, bool device,
                    double least, double most) {
   const auto values = at.Medians(quantity, from, at.scene().end);

@@ -50,7 +50,7 @@ Scene Small(const std::string& study, std::uint64_t seed) {
   return *std::move(scene);
 }
 
-// That both sources know the same samples of some metrics.
+// Both sources must have the same samples of some metrics.
 void ExpectEqual(const Scene& scene, telemetry::Source& a, telemetry::Source& b) {
   for (const std::string& metric :
        scene.style == Style::kAmd

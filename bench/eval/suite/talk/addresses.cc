@@ -20,7 +20,7 @@ namespace {
 constexpr int kMostOfRange = 64;
 constexpr int kGroupsOfIpv6 = 8;
 
-// As the system writes it; "" for what is no address.
+// The system's notation of the address; "" if `text` is not an address.
 std::string Canonical(int family, const std::string& text) {
   std::array<unsigned char, sizeof(in6_addr)> bytes{};
   std::array<char, INET6_ADDRSTRLEN> written{};
@@ -42,7 +42,7 @@ bool GoesOnWithDigits(absl::string_view sentence, std::size_t end) {
          absl::ascii_isdigit(static_cast<unsigned char>(sentence[end + 1]));
 }
 
-// What may stand behind an IPv4 address, each read off the front of `rest` where it is there.
+// Suffixes of an IPv4 address; each is taken from the front of `rest` if it is there.
 struct Behind {
   std::string bits;  // "/24"
   std::string last;  // "-8", " through 10.0.0.8"
@@ -96,7 +96,7 @@ void AddIpv4(absl::string_view sentence, const TalkWords& words, std::vector<Men
     rest = sentence.substr(mention.begin + address.size());
     const Behind behind = ReadBehind(rest, words);
     mention.end = rest.data() - sentence.data();
-    // What ends this one may stand before the next.
+    // The last character of this address may be the delimiter before the next one.
     rest = sentence.substr(mention.end - 1);
     if (GoesOnWithDigits(sentence, mention.end)) continue;
     mention.address = Canonical(AF_INET, std::string(address));
@@ -118,7 +118,7 @@ bool HasColonsOfIpv6(const std::string& text) {
 }
 
 void AddIpv6(absl::string_view sentence, std::vector<Mention>& mentions) {
-  // "[fd00::5%eth0]:22": what is open, the address, what is closed, a port.
+  // "[fd00::5%eth0]:22": opening brackets, the address, closing brackets, a port.
   static const RE2* const kIpv6 = new RE2(
       R"((?:^|[^0-9a-z:.])(\[?)([0-9a-f:]{2,39}(?:(?:\d{1,3}\.){3}\d{1,3})?)(?:%\w{1,16})?(\]?)(?::(\d{1,5}))?)",
       Bytes());

@@ -11,7 +11,7 @@
 
 namespace galen::talk {
 
-// An address as it stands in a sentence.
+// An address in a sentence.
 struct Mention {
   std::size_t begin = 0;  // bytes of the sentence that it takes, its port and brackets included
   std::size_t end = 0;
@@ -25,8 +25,8 @@ struct Mention {
 // one mention for each, up to 64. `lower` is the sentence in lower case. Pure.
 std::vector<Mention> AddressesIn(absl::string_view lower, const TalkWords& words);
 
-// What only ends an address: ".17" or "dot 17" after a space; `address` of a mention is the number
-// alone. Pure.
+// Short forms, with the end of an address only: ".17" or "dot 17" after a space; `address` of a
+// mention is the number alone. Pure.
 std::vector<Mention> ShortFormsIn(absl::string_view lower);
 
 // Puts mentions into the order of the sentence; those of one place stay as they are.

@@ -8,7 +8,7 @@
 namespace galen::talk {
 namespace {
 
-// Which of `count` an ordinal means.
+// The index among `count` that an ordinal means.
 std::optional<std::size_t> PlaceOf(absl::string_view ordinal, std::size_t count,
                                    const TalkWords& words) {
   if (words.last.In(ordinal) || words.latter.In(ordinal)) return count - 1;

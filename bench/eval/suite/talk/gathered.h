@@ -26,11 +26,11 @@ class Gathered {
   void Add(Found found);
   // Null when it was not named.
   Found* FindAddress(absl::string_view address);
-  // The last one that is in; null when none is.
+  // The last one that is a target; null if there is none.
   Found* LastIn();
-  // The one that is in and that the last "the second one" within `said` means; null when none is.
+  // The target that the last ordinal within `said` ("the second one") means; null if there is none.
   Found* Meant(absl::string_view said, const TalkWords& words);
-  // What a talk asks for, but whether to go on.
+  // The requests in the talk, except whether to go on.
   Talk Take() &&;
 
  private:

@@ -10,7 +10,7 @@
 namespace galen::talk {
 namespace {
 
-// How near "both" and "all" have to stand before a port and behind it.
+// The distances at which "both" and "all" count before and after a port.
 constexpr std::size_t kNearBefore = 30;
 constexpr std::size_t kNearAfter = 24;
 
@@ -45,7 +45,8 @@ class Giver {
     return mentions_[i].end <= port.begin + 1;
   }
 
-  // The last address before it, or the first behind where none is before or the words lead on.
+  // The last address before it; the first one after it if none is before it or the words point
+  // forward.
   std::size_t OwnerOf(const PortMention& port) const {
     std::size_t owner = mentions_.size();
     std::size_t next = mentions_.size();
@@ -59,7 +60,7 @@ class Giver {
   }
 
   bool LeadOn(absl::string_view between) const {
-    // "root@[": whoever logs in there, and the bracket of an address.
+    // "root@[": a user name, and the bracket of an address.
     static const RE2* const kUser = new RE2(R"((?:[\w-]+@)?\[?$)", Bytes());
     re2::StringPiece user;
     if (between.empty()) return false;
@@ -67,7 +68,7 @@ class Giver {
     return words_.leads_on.In(between.substr(0, between.size() - user.size()));
   }
 
-  // "Look at A, not B, and log in on 2222": of A.
+  // "Look at A, not B, and log in on 2222": the port belongs to A.
   std::size_t PassOver(std::size_t owner, const PortMention& port) const {
     if (verdicts_[owner].in || !StandsBefore(owner, port)) return owner;
     const absl::string_view gap =

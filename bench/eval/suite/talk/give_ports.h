@@ -12,9 +12,9 @@
 
 namespace galen::talk {
 
-// Hands each port of a sentence to the addresses of the sentence that it is said of: the one before
-// it, the one behind where the words lead there, a whole list, or all. Those that have one of their
-// own keep it. `mentions` is in the sentence's order and not empty. Pure.
+// Assigns each port of a sentence to the addresses that it belongs to: the one before it, the one
+// after it if the words point there, a whole list, or all. Addresses with a port of their own keep
+// it. `mentions` is in the sentence's order and not empty. Pure.
 void GivePorts(absl::string_view lower, const std::vector<PortMention>& ports,
                const std::vector<Verdict>& verdicts, const TalkWords& words, const Reading& reading,
                std::vector<Mention>& mentions);

@@ -13,7 +13,7 @@ bool AsksNotTo(absl::string_view lower, const TalkWords& words) {
          words.stop_last.In(lower) || words.stop.In(lower);
 }
 
-// It waits for something that somebody has to do.
+// It waits for somebody's action.
 bool IsOpenCondition(absl::string_view lower, const TalkWords& words) {
   return words.open_condition.In(lower) && !words.fault_is_still_there.In(lower);
 }
@@ -29,8 +29,8 @@ GoOn BareAnswerOf(absl::string_view lower, const TalkWords& words) {
   return GoOn::kUnsaid;
 }
 
-// Whether an order, of one kind or both, is no word on the work: a question, what others say, an
-// order about something else.
+// True if an order, of one kind or of both, says nothing about the work: a question, words of
+// others, or an order about something else.
 bool SaysNothing(const Sentence& sentence, bool both, const TalkWords& words) {
   if (sentence.question && !words.request.In(sentence.lower)) return true;
   if (words.told.In(sentence.lower)) return true;

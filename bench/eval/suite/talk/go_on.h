@@ -10,7 +10,7 @@
 
 namespace galen::talk {
 
-// Whether whoever speaks wants the work to go on.
+// Whether the speaker wants the work to go on.
 enum class GoOn {
   kUnsaid,
   kYes,
@@ -19,12 +19,12 @@ enum class GoOn {
 
 struct GoOnSaid {
   GoOn go_on = GoOn::kUnsaid;
-  std::string sentence;  // that says so, as written; "" when none does
+  std::string sentence;  // the deciding sentence, as written; "" if there is none
 };
 
-// What the last sentence that says anything of it says. With `weigh`, questions, quoted words,
-// what is told of others and orders about other things ("stop the job") say nothing, a condition
-// that is open is a no, and a bare "yes" answers the question before it; without, each sentence
+// The decision in the last sentence that contains one. With `weigh`, questions, quoted words,
+// reports about others and orders about other things ("stop the job") are ignored, an open
+// condition is a no, and a bare "yes" answers the question before it; without it, each sentence
 // with one of the words counts. Pure.
 GoOnSaid WhetherToGoOn(absl::Span<const Sentence> sentences, const TalkWords& words, bool weigh);
 

@@ -6,7 +6,7 @@
 namespace galen::talk {
 namespace {
 
-// Whether the sentence leaves out one of several, or all but one.
+// Whether the sentence excludes one of several, or all but one.
 bool Choose(absl::string_view lower, const TalkWords& words, Gathered& found) {
   Found* const meant = found.Meant(lower, words);
   if (meant == nullptr) return false;
@@ -21,8 +21,8 @@ bool Choose(absl::string_view lower, const TalkWords& words, Gathered& found) {
   return true;
 }
 
-// "The first on 2201, the second on 2202"; "2201 on the first"; "2222 for both"; else of the last.
-// `said` is what stands before the port and is not of another port.
+// "The first on 2201, the second on 2202"; "2201 on the first"; "2222 for both"; otherwise the last
+// one. `said` is the text before the port that does not belong to another port.
 void GivePort(absl::string_view lower, absl::string_view said, const PortMention& port,
               const TalkWords& words, Gathered& found) {
   Found* owner = found.Meant(said, words);

@@ -11,12 +11,12 @@
 
 namespace galen::talk {
 
-// The second look: what a sentence without an address says of machines that were named before it.
-// "Skip the second one", "the broken one is the first", "2222 for both". Pure.
+// The second pass: statements of a sentence without an address about machines that were named
+// before it. "Skip the second one", "the broken one is the first", "2222 for both". Pure.
 void LookBack(absl::string_view lower, const std::vector<PortMention>& ports,
               const TalkWords& words, const Reading& reading, Gathered& found);
 
-// The sentence corrects what was said before it. Pure.
+// The sentence corrects an earlier statement. Pure.
 bool IsCorrection(absl::string_view lower, const TalkWords& words);
 
 }  // namespace galen::talk

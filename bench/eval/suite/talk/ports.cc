@@ -15,7 +15,7 @@ constexpr int kLeastOfUsers = 1024;
 // "the usual ssh port, 22" says it once.
 constexpr std::size_t kSaidOnce = 16;
 
-// What makes the number behind it a port.
+// The sign that the number after it is a port.
 enum class Cue { kFlag, kNamed, kBare };
 
 struct FoundCue {
@@ -23,7 +23,7 @@ struct FoundCue {
   phrases::Span span;
 };
 
-// The cues of a sentence in their order, each looked for once.
+// The cues of a sentence in their order.
 class Cues {
  public:
   Cues(absl::string_view lower, const TalkWords& words) : lower_(lower), words_(words) {}

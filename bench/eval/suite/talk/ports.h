@@ -23,8 +23,7 @@ struct PortMention {
 // the sentence in lower case. Pure.
 std::vector<PortMention> PortsIn(absl::string_view lower, const TalkWords& words);
 
-// Whether the words around a port say that it is of another service than the login, or deny it.
-// Pure.
+// Whether the words around a port assign it to a service other than the login, or deny it. Pure.
 bool IsOtherPort(absl::string_view lower, const PortMention& port, const TalkWords& words);
 
 }  // namespace galen::talk

@@ -64,8 +64,8 @@ class Cutter {
   }
 
  private:
-  // Text within double quotation marks of more than two words is somebody else's; a name or an
-  // address in marks is not.
+  // A text of more than two words within double quotation marks quotes somebody else; a name or an
+  // address in marks does not.
   std::string TakeQuotes(absl::string_view text) {
     static const RE2* const kQuote =
         new RE2(R"re("([^"]{1,600})"|\x{201c}([^"]{1,600}?)\x{201d})re");

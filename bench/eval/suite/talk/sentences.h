@@ -9,25 +9,25 @@
 
 namespace galen::talk {
 
-// A sentence as somebody said it.
+// A sentence and its speaker.
 struct Sentence {
   std::string text;     // as written, one line
   std::string lower;    // the same in lower case, byte by byte
-  std::string speaker;  // "" where the line names none
+  std::string speaker;  // "" if the line names none
   bool question = false;
-  // It is somebody else's words: a line of a quoted mail, of a block of code or output, or what
-  // stands within quotation marks.
+  // Quotes somebody else: a line of a quoted mail, of a block of code or output, or text within
+  // quotation marks.
   bool quoted = false;
 };
 
-// A talk holds so many sentences at most; what comes later is not read.
+// Limit for the sentences of a talk; later ones are not read.
 inline constexpr int kMostSentences = 2000;
-// Nor is what goes on beyond so many bytes of one sentence.
+// Longer sentences are read up to here.
 inline constexpr int kMostSentenceBytes = 2000;
 
-// Cuts a talk apart: lines, speakers ("ana: ...", "[10:02] <bo> ..."), sentences. What a sentence
-// quotes is a sentence of its own behind it, and a pair of quotation marks stands in its place.
-// "10 dot 0 dot 0 dot 5" is written as "10.0.0.5". Pure.
+// Splits a talk into lines, speakers ("ana: ...", "[10:02] <bo> ...") and sentences. A quote
+// becomes a sentence of its own after the sentence that contains it, where a pair of quotation
+// marks remains. "10 dot 0 dot 0 dot 5" is written as "10.0.0.5". Pure.
 std::vector<Sentence> SentencesOf(absl::string_view talk, const TalkWords& words);
 
 }  // namespace galen::talk

@@ -69,7 +69,7 @@ std::optional<SpokenNumber> ReadDigits(absl::string_view text) {
   while (end < text.size() && absl::ascii_isdigit(static_cast<unsigned char>(text[end]))) ++end;
   std::int32_t value = 0;
   if (end == 0 || end > 6 || !absl::SimpleAtoi(text.substr(0, end), &value)) return std::nullopt;
-  // A part of a name, an address or a size is none.
+  // A part of a name, an address or a size is not a number.
   if (end < text.size() && (absl::ascii_isalpha(static_cast<unsigned char>(text[end])) ||
                             text[end] == '_' || text[end] == '/')) {
     return std::nullopt;

@@ -13,9 +13,9 @@ struct SpokenNumber {
   std::size_t end = 0;  // where its last word ends in the text
 };
 
-// The number that `text` begins with, in digits or in words as people say ports: "2222",
-// "two thousand two hundred and two", "twenty-two twenty-two", "two two zero double one". Nothing
-// where it begins with none or with one above 999,999. `text` in lower case. Pure.
+// The number at the beginning of `text`, in digits or in words as people say ports: "2222", "two
+// thousand two hundred and two", "twenty-two twenty-two", "two two zero double one". Nothing if
+// there is no number or it is above 999,999. `text` in lower case. Pure.
 std::optional<SpokenNumber> ReadNumber(absl::string_view text);
 
 }  // namespace galen::talk

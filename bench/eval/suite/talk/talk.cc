@@ -20,7 +20,7 @@
 namespace galen::talk {
 namespace {
 
-// A command that logs in tells where the machine is, also where it was pasted: "ssh a", "$ ssh a",
+// A login command contains the machine's address, also when it was pasted: "ssh a", "$ ssh a",
 // "ana@host:~$ ssh a".
 bool IsLoginCommand(absl::string_view lower) {
   static const RE2* const kLogin =
@@ -57,7 +57,7 @@ class Reader {
   Talk Take() && { return std::move(found_).Take(); }
 
  private:
-  // Somebody else's words, or such as are meant for a model that obeys what it reads.
+  // Words of somebody else, or words meant for a model that obeys its input.
   bool IsNotTheirs(const Sentence& sentence) const {
     return (sentence.quoted && !IsLoginCommand(sentence.lower)) ||
            words_.planted.In(sentence.lower) || words_.planted_speaker.In(sentence.lower);
@@ -82,7 +82,7 @@ class Reader {
     SortByPlace(mentions);
   }
 
-  // Numbers within an address are no ports.
+  // Numbers within an address are not ports.
   static void DropPortsWithin(const std::vector<Mention>& mentions,
                               std::vector<PortMention>& ports) {
     const auto within = [&](const PortMention& port) {
@@ -106,7 +106,8 @@ class Reader {
     if (!mentions[at].port.has_value()) mentions[at].port = last->target.port;
   }
 
-  // What is said later counts. A word on the port alone does not bring an address back.
+  // Later statements take precedence. A statement about the port alone does not bring an address
+  // back.
   void Keep(absl::string_view lower, Mention mention, const Verdict& verdict) {
     Found* const known = found_.FindAddress(mention.address);
     if (known == nullptr) {

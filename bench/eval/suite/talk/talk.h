@@ -12,44 +12,44 @@
 
 namespace galen::talk {
 
-// A machine that is to be looked at.
+// A machine to examine.
 struct Target {
   std::string address;      // canonical: "10.0.0.5", "fd00::5"
-  std::optional<int> port;  // of its login; none: nobody said one
+  std::optional<int> port;  // of its login; none: not mentioned
 };
 
-// Why an address of the talk is no target.
+// The reason why an address of the talk is not a target.
 struct Excluded {
   std::string address;
-  bool left_alone = false;  // somebody asked for that
+  bool left_alone = false;  // somebody asked for it
   std::string why;          // a few words: "is to be left alone"
 };
 
 struct Talk {
   std::vector<Target> targets;     // in the order in which they were named, each once
-  std::vector<Excluded> excluded;  // named, and not to be looked at
+  std::vector<Excluded> excluded;  // named, and not to be examined
   GoOn go_on = GoOn::kUnsaid;
   std::string go_on_sentence;
 };
 
-// Which parts of the reading are done; all, unless it is measured what they are worth.
+// The parts of the reading that are enabled; all of them, except to measure their effect.
 struct Reading {
   // Each address and each order is weighed by the words around it: denied, corrected, quoted,
   // another thing's. Without, all that has the form counts.
   bool critique = true;
-  // What the first pass left open is looked at again with its answer at hand: the ends of
-  // addresses (".17"), "both", "the second one", ports that a later sentence gives.
+  // A second pass resolves references that the first one left open, with its answer at hand: the
+  // ends of addresses (".17"), "both", "the second one", ports in a later sentence.
   bool second_look = true;
 };
 
 // Longer talks are read up to here.
 inline constexpr std::size_t kMostTalkBytes = std::size_t{256} << 10;
-// Of addresses, targets or not, those that are named first count.
+// Limit for addresses, targets or not; the first ones in the talk are kept.
 inline constexpr std::size_t kMostTargets = 256;
 
-// What a talk asks for: text of a person or of several, hostile or not. It is read, never obeyed:
-// commands in it are words. `words` are what it is understood by. Deterministic, without a model.
-// Pure.
+// Reads the requests in a talk: text of one or several persons, hostile or not. Commands in it are
+// words and are never obeyed. `words` are the lists that interpret it. Deterministic, without a
+// model. Pure.
 Talk ReadTalk(absl::string_view text, const TalkWords& words, const Reading& reading = {});
 
 }  // namespace galen::talk

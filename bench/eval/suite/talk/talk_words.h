@@ -7,8 +7,8 @@
 
 namespace galen::talk {
 
-// The lists of suite/knowledge/talk that the reading of talk goes by; each says there why it is
-// there. Texts are given to them in lower case. A value, immutable once made; thread-safe.
+// The lists of suite/knowledge/talk for reading talks; each list states its purpose there. They
+// match texts in lower case. A value, immutable once made; thread-safe.
 struct TalkWords {
   // INVALID_ARGUMENT: the vocabulary lacks one of them.
   static absl::StatusOr<TalkWords> From(const phrases::Vocabulary& vocabulary);

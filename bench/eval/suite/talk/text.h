@@ -11,7 +11,7 @@
 
 namespace galen::talk {
 
-// What people send is bytes: patterns have to fit whatever they are.
+// Texts of people are arbitrary bytes, and the patterns must match any of them.
 inline RE2::Options Bytes() { return RE2::Options(RE2::Latin1); }
 
 inline absl::string_view View(const re2::StringPiece& text) { return {text.data(), text.size()}; }
@@ -20,7 +20,7 @@ inline bool Has(absl::string_view text, const RE2& pattern) {
   return RE2::PartialMatch(Piece(text), pattern);
 }
 
-// How far the words around an address or a port reach.
+// The reach of the words around an address or a port.
 inline constexpr std::size_t kReach = 70;
 
 // The words before `begin`, from `from` on at the earliest.

@@ -9,7 +9,7 @@ namespace {
 
 constexpr char kAnotherThing[] = "is said to be another thing, or fine";
 
-// One of a range: it stands nowhere of its own.
+// One of a range: it does not occur in the sentence itself.
 bool IsOfRange(const std::vector<Mention>& mentions, std::size_t i) {
   return i > 0 && mentions[i - 1].begin == mentions[i].begin;
 }

@@ -10,10 +10,10 @@
 
 namespace galen::talk {
 
-// Why a machine is no target, in words.
+// Reasons why a machine is not a target, in words.
 inline constexpr char kLeftAlone[] = "is to be left alone";
 
-// Whether an address of a sentence is one to look at.
+// Whether an address of a sentence is a target.
 struct Verdict {
   bool in = true;
   std::string why;  // not in
@@ -24,7 +24,7 @@ struct Verdict {
 std::vector<Verdict> Weigh(absl::string_view lower, const std::vector<Mention>& mentions,
                            const TalkWords& words);
 
-// Whether the mention at `i` goes on with a list that the one before it is of. Pure.
+// Whether the mention at `i` continues the list of the one before it. Pure.
 bool IsListed(absl::string_view lower, const std::vector<Mention>& mentions, std::size_t i,
               const TalkWords& words);
 

@@ -4,9 +4,9 @@
 #include "absl/status/statusor.h"
 #include "services/node/checks/check.h"
 
-// The checks of this folder; what they find, their parameters and limits stand in
-// knowledge/checks/gpu_active.yaml. All of them are SKIPPED without a CUDA driver and in a bundle,
-// and all but the first for GPUs that another process uses.
+// The checks of this folder; knowledge/checks/gpu_active.yaml declares their findings, parameters
+// and limits. All of them are SKIPPED without a CUDA driver and in a bundle, and all but the first
+// for GPUs that another process uses.
 namespace galen::node {
 
 absl::StatusOr<CheckOutput> CheckCudaInit(const CheckContext& context);

@@ -25,9 +25,9 @@ using End = GpuTestRun::End;
 constexpr std::size_t kMaxGpus = 64;
 // 7.0: the kernels are built for Volta.
 constexpr std::int64_t kLeastCapability = 70;
-// Of the check's own time, to kill and to tell.
+// Reserved from the check's own time for killing the run and reporting it.
 constexpr absl::Duration kToTell = absl::Seconds(2);
-// What a run gets where the check has no deadline.
+// The limit of a run when the check has no deadline.
 constexpr absl::Duration kLongestRun = absl::Hours(2);
 
 // Numbers `gpus` as nvidia-smi does and refuses those in use.

@@ -29,26 +29,27 @@ struct TestGpu {
 struct TestGpus {
   std::string program;
   std::string library;     // the driver library that programs here get
-  int driver_version = 0;  // as CUDA tells it: 12040
+  int driver_version = 0;  // as in CUDA: 12040
   std::vector<TestGpu> all;
   std::vector<const TestGpu*> tested() const;
   // "gpu:1: used by python (4711)", joined; "" when all are tested.
   std::string Refusals() const;
 };
 
-// What came of asking the driver for its GPUs.
+// The GPUs that the driver lists.
 struct GpuListing {
   GpuTestRun run;
-  TestGpus gpus;  // none unless the run went through
+  TestGpus gpus;  // empty unless the run finished
 };
 
 // Loads the driver library and asks for its GPUs. FAILED_PRECONDITION in a bundle; NOT_FOUND
 // without the test program or a driver library; CANCELLED; DEADLINE_EXCEEDED.
 absl::StatusOr<GpuListing> ListTestGpus(const CheckContext& context);
 
-// The GPUs that the check's parameter `gpu` names (-1: all), those left out that another process
-// uses, unless the caller allows that. The errors of ListTestGpus; FAILED_PRECONDITION when the
-// driver does not come up, when no GPU is left to test, or when nobody can tell who uses them.
+// The GPUs that the check's parameter `gpu` names (-1: all), without those that another process
+// uses unless the caller allows that. The errors of ListTestGpus; FAILED_PRECONDITION when the
+// driver does not initialise, when no GPU is left to test, or when the users of the GPUs are
+// unknown.
 absl::StatusOr<TestGpus> SelectTestGpus(const CheckContext& context);
 
 // One run for each of `gpus`, at the same time or, with `one_by_one`, after each other; in their
@@ -61,7 +62,7 @@ absl::StatusOr<std::vector<GpuTestRun>> RunOnEach(
 // The arguments that every run has: the test's name, its limit of time, the patience.
 std::vector<std::string> CommonArguments(const CheckContext& context, absl::string_view test);
 
-// By when a run has to be done, so that there is time left to tell what came of it.
+// The deadline of a run; it leaves the check time to report the outcome.
 absl::Time RunDeadline(const CheckContext& context);
 
 }  // namespace galen::node

@@ -32,7 +32,7 @@ constexpr absl::string_view kProgram = "galen-gputest";
 constexpr absl::Duration kLook = absl::Milliseconds(100);
 // Beyond the limit that a step states for itself, for a busy machine.
 constexpr absl::Duration kGrace = absl::Seconds(2);
-// A step is expected by then when the program has not said anything yet.
+// The time limit for the program's first line.
 constexpr absl::Duration kFirstWord = absl::Seconds(30);
 constexpr absl::Duration kLongestStep = absl::Hours(1);
 // How long a killed process may take to go. One that is stuck in the kernel driver does not.
@@ -41,7 +41,8 @@ constexpr std::size_t kMaxLines = 20000;
 constexpr std::size_t kMaxLineBytes = 4096;
 constexpr std::size_t kMaxNoiseBytes = 512;
 
-// What decides which GPUs CUDA shows, and how: of the test's own choice, not of whoever started us.
+// The variables that decide which GPUs CUDA shows, and in which order: the test sets them and does
+// not inherit them from its caller.
 constexpr absl::string_view kOwnVariables[] = {
     "CUDA_VISIBLE_DEVICES=", "CUDA_DEVICE_ORDER=", "CUDA_LAUNCH_BLOCKING=", "CUDA_CACHE_DISABLE="};
 
@@ -138,7 +139,7 @@ class Child {
     return false;
   }
 
-  // Its exit in words, once it has said its last word; it is killed when it does not go.
+  // The program's exit in words, after the end of its output; kills it when it does not end.
   std::string Reap() {
     const absl::Time end = SteadyNow() + kDeath;
     int status = 0;

@@ -26,7 +26,7 @@ struct GpuTestLine {
   std::optional<std::int64_t> Integer(absl::string_view name) const;
 };
 
-// None when `line` is none of its lines. Safe on hostile input.
+// None when `line` is not one of its lines. Safe on hostile input.
 std::optional<GpuTestLine> ParseGpuTestLine(absl::string_view line);
 
 // How a run of galen-gputest went.
@@ -36,7 +36,7 @@ struct GpuTestRun {
     kFailed,   // a call of the driver failed: `call`, `code`, `text`
     kHung,     // a call, or the GPU, did not come back: `text` says in what
     kRefused,  // the test cannot be made here: `text`
-    kDied,     // the program ended without a word: `text`
+    kDied,     // the program ended without reporting an error: `text`
     kLate,     // not done by the deadline
     kCancelled,
   };
@@ -44,7 +44,7 @@ struct GpuTestRun {
   std::string call;
   int code = 0;
   std::string text;
-  // What it found, in order: all lines but those of progress and of the end.
+  // The output in order: all lines except those of progress and of the end.
   std::vector<GpuTestLine> lines;
 
   // The first line of that kind, nullptr when there is none.
@@ -56,9 +56,9 @@ struct GpuTestRun {
 absl::StatusOr<std::string> FindGpuTestProgram();
 
 // Runs one test in a process of its own and waits for it. The process, and all it started, is
-// killed when it is cancelled (seen within 100 ms), at the deadline, when it is silent for longer
-// than it said, or when it says too much. It sees all GPUs, ordered as nvidia-smi orders them.
-// RESOURCE_EXHAUSTED and the like when no process can be made. Thread-safe.
+// killed when the run is cancelled (seen within 100 ms), at the deadline, when it is silent for
+// longer than it announced, or when it prints too much. It sees all GPUs, ordered as nvidia-smi
+// orders them. RESOURCE_EXHAUSTED and the like when no process can be created. Thread-safe.
 absl::StatusOr<GpuTestRun> RunGpuTest(
     const std::string& program, const std::vector<std::string>& arguments, absl::Time deadline,
     const Cancellation& cancelled,

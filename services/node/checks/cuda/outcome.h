@@ -28,17 +28,17 @@ class Outcome {
   v1::Finding& Text(absl::string_view name, absl::string_view device,
                     std::optional<std::string> value);
 
-  // How the run went, as the findings `cuda_error` and `hung` that every active test has: the code
-  // of the driver call that failed (0: none did; unknown where that tells nothing of the GPU), and
-  // whether a call or the GPU did not come back. True when the run went through.
+  // The outcome of the run, as the findings `cuda_error` and `hung` that every active test has: the
+  // code of the driver call that failed (0: none did; unknown if it is not evidence about the GPU),
+  // and whether a call or the GPU hung. True when the run finished.
   bool Ended(const TestGpu& gpu, const GpuTestRun& run);
 
-  // `what` is said of the device; devices of which the same is said are named together.
+  // Adds the remark `what` about the device; devices with the same remark are named together.
   void Say(absl::string_view device, absl::string_view what);
   void Show(absl::string_view line);  // a line of the excerpt
 
-  // When no finding has a value, an error with what was said: DEADLINE_EXCEEDED or INTERNAL where
-  // that is why, else FAILED_PRECONDITION. `gpus` tells which were left out.
+  // When no finding has a value, an error with the remarks: DEADLINE_EXCEEDED or INTERNAL if that
+  // is the reason, else FAILED_PRECONDITION. `gpus` has those that were left out.
   absl::StatusOr<CheckOutput> Finish(const TestGpus& gpus) &&;
 
  private:
@@ -52,8 +52,8 @@ class Outcome {
   std::string excerpt_;
 };
 
-// Whether a code of the driver (CUresult) tells of the GPU's health. Not that there is no memory
-// left, and not that another process has the GPU to itself.
+// Whether a code of the driver (CUresult) is evidence of a GPU fault. Being out of memory is not,
+// nor that another process has exclusive use of the GPU.
 bool TellsOfGpu(int code);
 
 // How many percent `value` is below the median of `all`, 0 when it is not; none with fewer than

@@ -31,7 +31,7 @@ std::string RateText(std::optional<double> rate, absl::string_view unit,
                       floor.has_value() ? absl::StrCat(" (floor ", Rounded(*floor), ")") : "");
 }
 
-// The rates of the GPUs of the same model: others are no measure.
+// The rates of the GPUs of the same model; other models cannot be compared.
 std::vector<std::optional<double>> OfSameModel(const std::vector<const TestGpu*>& gpus,
                                                const std::vector<GpuTestRun>& runs,
                                                const std::string& model, absl::string_view name) {
@@ -61,7 +61,7 @@ absl::StatusOr<std::vector<GpuTestRun>> Run(const CheckContext& context, const T
       one_by_one);
 }
 
-// What is said of a GPU beside its rate.
+// The remark that follows a GPU's rate.
 std::string BelowText(std::optional<double> below) {
   if (!below.has_value()) return ", no GPU to compare with";
   return *below == 0 ? "" : absl::StrCat(", ", Rounded(*below), " % below the median of the GPUs");

@@ -26,13 +26,13 @@ constexpr absl::string_view kAmdVendor = "0x1002";
 constexpr double kBytesPerMib = 1024.0 * 1024.0;
 constexpr double kMilli = 1e-3;
 constexpr double kMicro = 1e-6;
-// Registers of ones, of 20 bits but for the last four, and of 32 bits. What the exporters of AMD
-// pass on of them has its place in knowledge/telemetry/sources.yaml.
+// The all-ones values of registers: of 20 bits except the last four, of 20 bits, and of 32 bits.
+// knowledge/telemetry/sources.yaml has those that AMD's exporters pass on.
 constexpr std::int64_t kFirstOnes = 0xFFFF0;
 constexpr std::int64_t kLastOnes = 0xFFFFF;
 constexpr std::int64_t kWideOnes = 0xFFFFFFFF;
 
-// The files of one card. What is read is noted down for excerpts.
+// The files of one card. Records each value that it reads, for excerpts.
 class Card {
  public:
   Card(const host::Host& host, std::string folder) : host_(host), folder_(std::move(folder)) {}
@@ -122,7 +122,7 @@ void ReadClockLevels(absl::string_view levels, GpuClocks& clocks) {
 
 void ReadRas(Card& card, Gpu& gpu) {
   std::vector<std::string> files = card.Files("ras/*_err_count");
-  // Where ACA keeps the books (MI300), the names are others and the words are the same.
+  // With ACA (MI300) the files have other names and the same words.
   for (std::string& file : card.Files("ras/aca_*")) files.push_back(std::move(file));
   struct Sums {
     RasSum correctable;
@@ -211,7 +211,7 @@ void Fill(EccCounts& into, const EccCounts& from) {
   Fill(into.sram_uncorrectable, from.sram_uncorrectable);
 }
 
-// Only what AMD's sources tell.
+// Fills in only the fields that AMD's sources report.
 void Fill(Gpu& into, const Gpu& from) {
   Fill(into.product, from.product);
   Fill(into.architecture, from.architecture);
@@ -343,7 +343,7 @@ absl::StatusOr<GpuState> ReadAmdSysfs(const host::Host& host) {
                          host.Glob("/sys/class/drm/card*/device/vendor"));
   GpuState state;
   state.source = "amdgpu";
-  // Connectors lie beside the cards ("card1-DP-1") and lead to the same device.
+  // Connectors are listed beside the cards ("card1-DP-1") and link to the same device.
   std::set<std::string> seen;
   std::vector<std::pair<Gpu, std::vector<GpuReading>>> found;
   for (absl::string_view path : files) {
@@ -399,7 +399,7 @@ absl::StatusOr<GpuState> QueryAmd(const host::Host& host) {
     }
     return part.ok();
   };
-  // A live node answers with its own files: tools add what the kernel does not tell.
+  // On a live node the kernel's files come first: tools add only the rest.
   const auto amd_smi = [&](const char* what) {
     return Ask(host, {"amd-smi", what, "--json"}, ParseAmdSmi);
   };
@@ -407,7 +407,8 @@ absl::StatusOr<GpuState> QueryAmd(const host::Host& host) {
   if (modern) {
     for (const char* what : {"metric", "bad-pages", "xgmi"}) add(amd_smi(what));
   }
-  // The older tool, where the newer one does not answer, and for the topology that it alone tells.
+  // The older tool, for when the newer one does not answer, and for the topology that it alone
+  // reports.
   add(Ask(host, {"rocm-smi", "--showallinfo", "--json"}, ParseRocmSmi));
   if (!state.ok()) return refusal.ok() ? state.status() : refusal;
   if (state->driver_version.empty()) {
@@ -422,7 +423,8 @@ absl::StatusOr<GpuState> QueryAmd(const host::Host& host) {
     if (gpu.ecc.mode.empty() && gpu.ecc.since_boot.dram_uncorrectable.has_value()) {
       gpu.ecc.mode = "Enabled";
     }
-    // Of a module with two dies (MI200) the first tells the power of both, the second zeros.
+    // On a module with two dies (MI200) the first die reports the power of both, and the second
+    // reports zeros.
     if (gpu.power.draw.value_or(0) <= 0 && gpu.power.limit.value_or(0) <= 0) gpu.power = {};
   }
   state->source = "amdgpu";

@@ -8,15 +8,14 @@
 
 namespace galen::node {
 
-// What AMD's tools and the kernel say, as a GpuState. The temperature of the core is that of its
-// hottest spot ("junction"), which is what the limits are about; dram is block UMC, sram all other
-// blocks but XGMI.
+// A GpuState from AMD's tools and the kernel. The temperature of the core is that of its hottest
+// spot ("junction"), to which the limits apply; dram is block UMC, sram all other blocks but XGMI.
 
-// `amd-smi static|metric|bad-pages|xgmi --json`, of ROCm 5 to 7: whatever of these the text holds.
-// DATA_LOSS when it is no such JSON. Safe on hostile input, linear in it.
+// `amd-smi static|metric|bad-pages|xgmi --json`, of ROCm 5 to 7: whichever of these the text holds.
+// DATA_LOSS when it is not such JSON. Safe on hostile input, linear in it.
 absl::StatusOr<GpuState> ParseAmdSmi(absl::string_view output);
 
-// `rocm-smi --showallinfo --json` (and -a --json). DATA_LOSS likewise.
+// `rocm-smi --showallinfo --json` (and -a --json). DATA_LOSS as above.
 absl::StatusOr<GpuState> ParseRocmSmi(absl::string_view output);
 
 // "ue: 0\nce: 3\n" of ras/*_err_count.
@@ -32,9 +31,9 @@ bool AllOnes(const std::optional<std::int64_t>& count);
 // Counts of several RAS blocks together.
 class RasSum {
  public:
-  // A count that was not told changes nothing.
+  // A missing count changes nothing.
   void Add(const std::optional<std::int64_t>& count);
-  // Unknown where no block told its count, and where all that told one have none while another was
+  // Unknown if no block reported its count, or if all reported counts are 0 while another block was
   // asleep.
   std::optional<std::int64_t> value() const;
   // Whether a block was asleep.
@@ -58,7 +57,7 @@ struct AmdFirmware {
 };
 AmdFirmware ParseAmdFirmwareInfo(absl::string_view content);
 
-// What the kernel tells below /sys/class/drm. The host's errors; NOT_FOUND no card is AMD's.
+// Reads /sys/class/drm. The host's errors; NOT_FOUND if no card is AMD's.
 absl::StatusOr<GpuState> ReadAmdSysfs(const host::Host& host);
 
 // Fills what `into` does not know from `from`: GPUs are the same that have one PCI address, or one

@@ -131,7 +131,7 @@ void ReadEcc(const json& entry, Gpu& gpu) {
     if (ecc == nullptr) return;
     const auto caches = IntegerAt(*ecc, {{of_caches}});
     const auto all = IntegerAt(*ecc, {{of_all}});
-    // What a block answers in its sleep is in the sum of all blocks too.
+    // The sum of all blocks includes the value that a sleeping block returns.
     if (sums.sram.incomplete() || sums.dram.incomplete() || sums.xgmi.incomplete() ||
         AllOnes(caches) || AllOnes(all)) {
       return;
@@ -280,7 +280,7 @@ absl::Status NoJson(absl::string_view tool) {
   return absl::DataLossError(absl::StrCat(tool, ": the output is not its JSON"));
 }
 
-// "Arcturus GL-XL [Instinct MI100]" tells the product in brackets.
+// The product is in brackets: "Arcturus GL-XL [Instinct MI100]".
 std::string RocmProduct(const json& card) {
   std::string series = TextAt(
       card, {{"Card Series"}, {"Card series"}, {"Device Name"}, {"Card model"}, {"Card Model"}});

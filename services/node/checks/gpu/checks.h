@@ -4,10 +4,9 @@
 #include "absl/status/statusor.h"
 #include "services/node/checks/check.h"
 
-// The checks of this folder, each a NativeCheck; what they find stands in the catalogue under the
-// name that gpu_checks.cc gives them. Where there is no driver of
-// NVIDIA or AMD they are SKIPPED; those about what only NVIDIA has (NVLink, infoROM, MIG, ...) on
-// AMD, too.
+// The checks of this folder, each a NativeCheck; the catalogue has their findings under the names
+// that gpu_checks.cc gives them. They are SKIPPED without a driver of NVIDIA or AMD; the checks of
+// NVIDIA's features (NVLink, infoROM, MIG, ...) are SKIPPED on AMD, too.
 namespace galen::node {
 
 absl::StatusOr<CheckOutput> CheckGpuInventory(const CheckContext& context);

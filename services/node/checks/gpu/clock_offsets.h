@@ -12,19 +12,19 @@
 
 namespace galen::node {
 
-// By how many MHz somebody moved a clock of a GPU, by the driver's index:
-// the offset that is farthest from 0. nvidia-smi does not tell it.
+// The clock offsets that users set, in MHz by the driver's index: for each GPU the offset farthest
+// from 0. nvidia-smi does not show it.
 using ClockOffsets = std::map<int, std::int64_t>;
 
-// Of `nvidia-settings -q ...Offset... `, terse (-t) or not. What is not asked about offsets only is
-// left out. Pure.
+// From `nvidia-settings -q ...Offset... `, terse (-t) or not. Queries of anything but offsets are
+// ignored. Pure.
 ClockOffsets ParseNvidiaSettings(const std::vector<std::string>& argv, absl::string_view text);
 
-// Of the command lines in `ps`, by patterns that take the offset, and the GPU's index where they
-// have a second group. Pure.
+// From the command lines in `ps`. The patterns capture the offset and, in an optional second group,
+// the GPU's index. Pure.
 ClockOffsets OffsetsOfTools(absl::string_view ps, const std::vector<CheckData::Pattern>& tools);
 
-// Both, as far as the host can tell.
+// From both sources, as far as the host has them.
 ClockOffsets ReadClockOffsets(const host::Host& host, const CheckData& data);
 
 }  // namespace galen::node

@@ -25,7 +25,7 @@ std::optional<double> RatioWhenBusy(const Gpu& gpu, double busy) {
   return *gpu.clocks.sm / *gpu.clocks.sm_max;
 }
 
-// Whether somebody set the application clocks; unknown where the driver does not tell them.
+// Whether a user set the application clocks; unknown if the driver does not report them.
 std::optional<bool> UserSetting(const Gpu& gpu) {
   std::optional<bool> changed;
   for (const auto& [value, standard] :
@@ -38,7 +38,7 @@ std::optional<bool> UserSetting(const Gpu& gpu) {
   return changed;
 }
 
-// Whether nothing is told that would hold the clocks down; unknown where the usual reasons are.
+// Whether no reason for lower clocks is active; unknown if a usual reason is not reported.
 std::optional<bool> WithoutReason(const GpuThrottle& throttle) {
   for (const auto& active : {throttle.hw_thermal, throttle.sw_thermal, throttle.hw_power_brake,
                              throttle.hw_slowdown, throttle.sw_power_cap}) {
@@ -74,7 +74,7 @@ absl::StatusOr<CheckOutput> CheckGpuClocks(const CheckContext& context) {
   Sentence sentence("GPU", state.gpus.size());
   for (Gpu& gpu : state.gpus) {
     const v1::Device subject = findings.Of(gpu);
-    // What the model's data sheet says, where the device does not.
+    // The model's data sheet, if the device does not report its limit.
     if (!gpu.clocks.sm_max.has_value()) {
       gpu.clocks.sm_max = HardwareFact(context.knowledge, gpu.product, "sm_max_mhz");
     }

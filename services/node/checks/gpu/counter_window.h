@@ -17,9 +17,9 @@ struct CounterWindow {
   absl::Duration length;
 };
 
-// Reads the counters of a live host twice, `first` apart. Where `moved` says that something was
-// counted, reads on until `whole` has passed, so that one event does not make a rate of it; both
-// are the parameters window_s and long_window_s of the check.
+// Reads the counters of a live host twice, `first` apart. If `moved` says that something was
+// counted, it reads on until `whole` has passed, so that one event does not become a rate. Both
+// durations are parameters of the check: window_s and long_window_s.
 //
 // UNAVAILABLE where nothing can be read twice (a bundle); CANCELLED; DEADLINE_EXCEEDED when the
 // window does not fit before the check's deadline; the errors of QueryGpusAgain.

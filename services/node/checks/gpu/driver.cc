@@ -61,7 +61,7 @@ std::optional<bool> VgpuGuest(const GpuState& state) {
   return guest;
 }
 
-// What is told of a release with known defects; "" for any other.
+// The remark about a release with known defects; "" for any other.
 std::string DefectText(const std::optional<std::string>& defects) {
   if (!defects.has_value() || *defects == "none") return "";
   return absl::StrCat("; this release has a known defect: ", *defects);
@@ -96,7 +96,7 @@ absl::StatusOr<CheckOutput> CheckGpuDriver(const CheckContext& context) {
   const DriverPackages& packages = installed.packages;
   if (!state.ok() && module.empty() && packages.empty()) return state.status();
 
-  // A library that answers is the one that is in use; packages tell where it does not.
+  // A library that answers is the one in use; without an answer the packages decide.
   const std::string packaged = LibraryVersion(packages);
   const std::string answering = state.ok() ? state->driver_version : "";
   const std::string library = !answering.empty() ? answering : packaged;

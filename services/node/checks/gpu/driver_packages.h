@@ -23,7 +23,7 @@ DriverPackages OfBranch(const DriverPackages& packages, absl::string_view versio
 // From `rpm -qa` (name-version-release.arch).
 DriverPackages DriverPackagesOfRpm(absl::string_view output);
 
-// The version of the library that programs load (libcuda, NVML); "" when it is no package.
+// The version of the library that programs load (libcuda, NVML); "" when it is not from a package.
 std::string LibraryVersion(const DriverPackages& packages);
 
 // The version in /proc/driver/nvidia/version; "" when there is none.

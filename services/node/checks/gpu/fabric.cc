@@ -68,8 +68,8 @@ std::optional<bool> PeersDiffer(const TopologyMatrix& matrix) {
   return sums.size() > 1;
 }
 
-// Whether a GPU has an adapter behind its own PCIe switch. Where no GPU has, a machine may be built
-// so, and nothing can be told unless there is an adapter for each GPU.
+// Whether a GPU has an adapter behind its own PCIe switch. If no GPU has one, the machine may be
+// designed that way, and nothing can be concluded unless there is an adapter for each GPU.
 std::optional<bool> NearestNicOk(const TopologyMatrix& matrix, const std::string& gpu) {
   if (matrix.nics.empty()) return std::nullopt;
   const auto near_some = [&](const std::string& name) {
@@ -86,7 +86,7 @@ std::optional<bool> NearestNicOk(const TopologyMatrix& matrix, const std::string
 std::optional<bool> HasNvSwitch(const host::Host& host, const absl::StatusOr<GpuState>& state) {
   const auto devices = ListPciDevices(host);
   if (devices.ok() && std::any_of(devices->begin(), devices->end(), IsNvSwitch)) return true;
-  // A rack's switches stand in other machines; its GPUs register with the fabric all the same.
+  // A rack's switches are in other machines; its GPUs register with the fabric all the same.
   if (state.ok() && std::any_of(state->gpus.begin(), state->gpus.end(),
                                 [](const Gpu& gpu) { return !gpu.fabric.state.empty(); })) {
     return true;
@@ -95,7 +95,7 @@ std::optional<bool> HasNvSwitch(const host::Host& host, const absl::StatusOr<Gpu
   return std::nullopt;
 }
 
-// AMD's tool tells of each pair of GPUs whether XGMI connects it.
+// AMD's tool reports for each pair of GPUs whether XGMI connects it.
 absl::StatusOr<CheckOutput> AmdTopology(const CheckContext& context, const GpuState& state) {
   std::int64_t pairs = 0;
   std::int64_t through_host = 0;

@@ -60,7 +60,7 @@ std::optional<bool> KnownDefective(const Gpu& gpu,
   return defective;
 }
 
-// What debugfs says of AMD's firmware, where the card itself does not.
+// Fills in the AMD firmware versions that the card itself does not report, from debugfs.
 void CompleteFromDebugfs(const host::Host& host, GpuState& state) {
   const auto files = host.Glob("/sys/kernel/debug/dri/*/amdgpu_firmware_info");
   if (!files.ok()) return;

@@ -26,7 +26,7 @@ std::string Listed(std::vector<std::string> devices) {
   return absl::StrCat(absl::StrJoin(devices, ", "), " and ", last);
 }
 
-// What a source without XML answered of the GPU in that section.
+// The readings of a source without XML for the GPU and that section.
 std::string ReadingsExcerpt(const GpuState& state, const Gpu& gpu, absl::string_view tag) {
   std::string text;
   for (const GpuReading& reading : state.readings) {
@@ -172,7 +172,7 @@ std::string Short(double number) { return absl::StrCat(number); }
 
 std::string Excerpt(const GpuState& state, const Gpu& gpu, absl::string_view tag) {
   if (state.raw.empty()) return ReadingsExcerpt(state, gpu, tag);
-  // The GPUs stand in the XML in the order of their indexes.
+  // The XML lists the GPUs in the order of their indexes.
   const absl::string_view raw = state.raw;
   std::size_t at = 0;
   for (int seen = 0; seen <= gpu.index; ++seen) {

@@ -46,8 +46,8 @@ class GpuFindings {
   bool any_known_ = false;
 };
 
-// What is special about some devices, and what holds for all the others. Devices of which the same
-// is said are named together.
+// Builds a sentence of what is special about some devices, and of what holds for all others.
+// Devices with the same remark are named together.
 class Sentence {
  public:
   // `what`: "GPU", "NVLink".
@@ -67,7 +67,7 @@ class Sentence {
   std::vector<std::pair<std::string, std::vector<std::string>>> special_;
 };
 
-// A fact of the GPU model that `product` names; none where the knowledge has no such model or fact.
+// A fact of the GPU model that `product` names; nothing if the knowledge lacks the model or fact.
 std::optional<double> HardwareFact(const knowledge::Knowledge& knowledge, absl::string_view product,
                                    absl::string_view name);
 
@@ -80,8 +80,8 @@ std::string Count(std::int64_t number, absl::string_view what);
 // 41 and 5.5 as people write them.
 std::string Short(double number);
 
-// What the source said of the GPU in section `tag`, an element of nvidia-smi's XML, with a line
-// that says whose it is; "" when it said nothing there.
+// The GPU's readings in section `tag` (an element of nvidia-smi's XML), under a line that names the
+// GPU; "" when there are none.
 std::string Excerpt(const GpuState& state, const Gpu& gpu, absl::string_view tag);
 
 // The same for the first GPU that is `wanted`, or the first of all.

@@ -65,8 +65,8 @@ GpuReport ReportOf(const nvml::Source::Result& result) {
   return report;
 }
 
-// What a bundle holds says the same to every check that asks: the answers read last are kept, each
-// with what it was read from.
+// Parsed answers of tools, each with the output that it was parsed from: a bundle gives the same
+// output to every check, so it is parsed once.
 class ReadAnswers {
  public:
   absl::StatusOr<GpuState> StateOf(const host::CommandResult& result) {
@@ -153,7 +153,7 @@ absl::StatusOr<GpuState> QueryGpus(const host::Host& host) {
   }
   absl::StatusOr<GpuState> amd = QueryAmd(host);
   if (amd.ok()) {
-    // The graphics of the CPU do not stand in for GPUs whose driver is there and has none of them.
+    // The integrated GPU of the CPU does not replace GPUs whose driver is loaded and lists none.
     const bool owed = !absl::IsNotFound(nvidia.status()) && ShowsNvidiaGpu(host);
     return owed ? nvidia : amd;
   }

@@ -10,14 +10,14 @@
 
 namespace galen::node {
 
-// One question to NVIDIA's driver and its answer. A live host is asked through NVML, as nothing
-// else tells a counter twice or notices a hang early; a bundle, and a live host on which NVML is
-// not to be found or not fit for use, through `nvidia-smi -q -x`.
+// One question to NVIDIA's driver and its answer. A live host is asked through NVML, the only
+// source that reads a counter twice and notices a hang early. A bundle, and a live host whose NVML
+// is missing or unusable, is read from `nvidia-smi -q -x`.
 struct GpuReport {
   std::string asked;  // "NVML", "nvidia-smi -q -x"
-  // What nvidia-smi exits with, which are NVML's codes.
+  // The exit code of nvidia-smi, which is NVML's code.
   int exit_code = 0;
-  // What it complained of, in one line; "" when it did not.
+  // nvidia-smi's complaint in one line; "" without one.
   std::string complaint;
   absl::Duration duration;
   // At least one GPU. FAILED_PRECONDITION it finds none; ABORTED it refuses, with its words
@@ -32,8 +32,8 @@ absl::StatusOr<GpuReport> AskNvidia(const host::Host& host);
 // The state of all NVIDIA GPUs. Errors of AskNvidia and of its answer.
 absl::StatusOr<GpuState> QueryNvidia(const host::Host& host);
 
-// The state of all GPUs: NVIDIA's, or AMD's where there are none of those. Where NVIDIA's driver is
-// there and answers nothing although lspci shows a GPU of NVIDIA, that is the answer.
+// The state of all GPUs: NVIDIA's, or AMD's if there are none of NVIDIA. If NVIDIA's driver is
+// present and does not answer although lspci shows an NVIDIA GPU, the result is that error.
 absl::StatusOr<GpuState> QueryGpus(const host::Host& host);
 
 // The counters once more, now, for comparison with an earlier state. UNAVAILABLE where they cannot

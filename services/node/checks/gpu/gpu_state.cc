@@ -330,7 +330,7 @@ absl::StatusOr<GpuState> ParseGpuState(absl::string_view output) {
     return absl::DataLossError(absl::StrCat("nvidia-smi -q -x: the XML is broken at byte ",
                                             parsed.offset, ": ", parsed.description()));
   }
-  // The head of the XML itself is no remark.
+  // The header of the XML itself is not a remark.
   for (absl::string_view line : absl::StrSplit(output.substr(0, begin), '\n')) {
     line = absl::StripAsciiWhitespace(line);
     if (!line.empty() && line.front() != '<') absl::StrAppend(&state.remarks, line, "\n");

@@ -13,8 +13,8 @@
 
 namespace galen::node {
 
-// What is known of every GPU of a machine, whoever said so: NVML, `nvidia-smi -q -x`, or for AMD
-// the kernel, amd-smi and rocm-smi. A field that the source reports as N/A, not supported, not
+// The state of every GPU of a machine, from any source: NVML, `nvidia-smi -q -x`, or for AMD the
+// kernel, amd-smi and rocm-smi. A field that the source reports as N/A, not supported, not
 // permitted, unknown error or the like has no value: unknown is never 0. An empty text is unknown.
 // Texts are those of nvidia-smi, so that two sources of one machine give equal states.
 
@@ -50,7 +50,7 @@ struct GpuRetiredPages {
   // NVIDIA: for single and for double bit errors, together. AMD: bad pages of the memory.
   std::optional<std::int64_t> count;
   std::optional<bool> pending;
-  // AMD: from so many bad pages on the driver refuses the GPU.
+  // AMD: the number of bad pages from which the driver refuses the GPU.
   std::optional<std::int64_t> threshold;
 
   bool operator==(const GpuRetiredPages&) const = default;
@@ -129,7 +129,7 @@ struct GpuMig {
 
 // AMD's links between GPUs.
 struct GpuXgmi {
-  // Of all links of the GPU together, since the driver was loaded.
+  // Sums over all links of the GPU, since the driver was loaded.
   std::optional<std::int64_t> correctable;
   std::optional<std::int64_t> uncorrectable;
   // Whether the link to each other GPU is up, by that GPU's index.
@@ -173,7 +173,7 @@ struct Gpu {
   // The driver counts it and does not hand it out, as is usual after it fell off the bus: nothing
   // else is known of it.
   bool unreachable = false;
-  // The infoROM's checksum is wrong; unknown where nobody looked.
+  // The infoROM's checksum is wrong; unknown if it was not checked.
   std::optional<bool> inforom_corrupted;
   std::optional<double> utilization;  // percent
   std::optional<double> memory_total_mib;
@@ -196,7 +196,7 @@ struct Gpu {
   bool operator==(const Gpu&) const = default;
 };
 
-// One answer of a source that is no XML, for excerpts: "nvmlDeviceGetTemperature(0) = 41".
+// One answer of a source other than XML, for excerpts: "nvmlDeviceGetTemperature(0) = 41".
 struct GpuReading {
   int gpu = 0;
   std::string section;  // as the element of nvidia-smi's XML that holds such values is called
@@ -208,11 +208,11 @@ struct GpuState {
   std::string driver_version;
   std::string cuda_version;
   std::vector<Gpu> gpus;
-  // NVLinks and their counters, where the source tells them (NVML does); else empty.
+  // NVLinks and their counters, if the source reports them (NVML does); else empty.
   std::vector<GpuLinks> nvlinks;
   std::vector<GpuLinkErrors> nvlink_errors;
   std::vector<GpuLinks> c2c_links;
-  // What was printed around the XML: warnings.
+  // Warnings printed around the XML.
   std::string remarks;
   // The XML itself; empty for other sources.
   std::string raw;
@@ -226,7 +226,7 @@ std::string DeviceName(const Gpu& gpu);
 // XML of nvidia-smi. Safe on hostile input.
 absl::StatusOr<GpuState> ParseGpuState(absl::string_view output);
 
-// "00000000:4B:00.0", "4b:00.0" and "0000:4B:00" become "0000:4b:00.0"; "" when it is none.
+// "00000000:4B:00.0", "4b:00.0" and "0000:4B:00" become "0000:4b:00.0"; "" if it is invalid.
 std::string CanonicalPciAddress(absl::string_view address);
 
 // True for the many ways in which nvidia-smi says that it has no value.

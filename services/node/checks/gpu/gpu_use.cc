@@ -17,9 +17,10 @@ namespace {
 
 constexpr absl::string_view kAllow = "; allow busy devices to test all the same";
 
-// Who computes on AMD's GPUs, "used by python (4711)"; "" nobody; no value: nobody can tell. amdgpu
-// lists every process that does, of all containers, with the bytes that it holds of each GPU:
-// /sys/class/kfd/kfd/proc/4711/vram_51545 (Linux drivers/gpu/drm/amd/amdkfd/kfd_process.c).
+// The process that computes on AMD's GPUs, "used by python (4711)"; "" for none; no value if that
+// is unknown. amdgpu lists every such process, of all containers, with the bytes that it holds of
+// each GPU: /sys/class/kfd/kfd/proc/4711/vram_51545 (Linux
+// drivers/gpu/drm/amd/amdkfd/kfd_process.c).
 std::optional<std::string> KfdUser(const host::Host& host) {
   const auto paths = host.Glob("/sys/class/kfd/kfd/proc/*/vram_*");
   if (absl::IsNotFound(paths.status())) return std::string();

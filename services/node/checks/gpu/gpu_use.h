@@ -11,20 +11,20 @@
 
 namespace galen::node {
 
-// Said of a GPU of which nobody can tell who uses it.
+// The remark about a GPU whose user is unknown.
 inline constexpr absl::string_view kUserUnknown = "nobody can tell whether another process uses it";
 
-// FAILED_PRECONDITION: that, because of `why`, nobody can tell who uses the GPUs, and what to do.
+// FAILED_PRECONDITION: because of `why`, the users of the GPUs are unknown; says what to do.
 absl::Status UsersUnknown(const absl::Status& why);
 
-// Who computes on a GPU, "used by python (4711)"; "" nobody. No value: nobody can tell. Not by its
-// utilization, which still shows the test before this one. `idle_memory_mib`: with more of its
-// memory used and no process listed, a process of another container has it; none: that is not
-// looked at. Pure.
+// The process that computes on a GPU, "used by python (4711)"; "" for none; no value if that is
+// unknown. Does not use the GPU's utilization, which still shows the test before this one. With
+// more than `idle_memory_mib` of its memory used and no process listed, a process of another
+// container has the GPU; without a value, memory is ignored. Pure.
 std::optional<std::string> UserOf(const Gpu& gpu, std::optional<double> idle_memory_mib);
 
-// OK when nobody computes on any GPU of this machine. FAILED_PRECONDITION names those who do, or
-// says why nobody can tell. GPUs that the driver no longer reaches are nobody's.
+// OK when no process computes on any GPU of this machine. FAILED_PRECONDITION names those that do,
+// or says why they are unknown. GPUs that the driver no longer reaches count as unused.
 absl::Status RequireIdleGpus(const host::Host& host, std::optional<double> idle_memory_mib);
 
 }  // namespace galen::node

@@ -87,7 +87,7 @@ absl::StatusOr<CheckOutput> CheckGpuInventory(const CheckContext& context) {
                                       [](const PciDevice& gpu) { return !BelongsToGuest(gpu); });
     expected = std::max<std::int64_t>(expected.value_or(0), usable);
   }
-  // Twice the same source is no second opinion, but no driver lists more than there are.
+  // The same source twice is not a second opinion, but no driver lists more GPUs than exist.
   if (expected.has_value()) expected = std::max(*expected, by_driver);
   if (state.ok() && by_driver < static_cast<std::int64_t>(state->gpus.size())) {
     expected = std::max(expected.value_or(0), static_cast<std::int64_t>(state->gpus.size()));

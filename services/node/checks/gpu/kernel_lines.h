@@ -13,7 +13,7 @@
 
 namespace galen::node {
 
-// What the kernel log says of PCI devices, by address ("0000:b3:00.0").
+// Errors of PCI devices in the kernel log, by address ("0000:b3:00.0").
 struct KernelPciEvents {
   // AER reports of errors that were corrected, and that were not.
   std::map<std::string, std::int64_t> aer_corrected;

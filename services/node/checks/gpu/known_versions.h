@@ -25,9 +25,9 @@ struct BadDriver {
 // From the texts [vendor, first, fixed, defect] of the catalogue; none when they are not four.
 std::optional<BadDriver> ReadBadDriver(const std::vector<std::string>& texts);
 
-// The words for the defects of a release, by comma; "none" when the list knows its branch (the
-// number before the first dot) and the release has none of the branch's; nothing when the list says
-// nothing of that branch, as nobody vouches for it then.
+// The defects of a release, separated by commas; "none" when the list covers its branch (the number
+// before the first dot) and the release lacks the branch's defects; nothing when the list does not
+// cover the branch, whose defects are then unknown.
 std::optional<std::string> KnownDefects(const std::vector<BadDriver>& list,
                                         absl::string_view vendor, absl::string_view version);
 

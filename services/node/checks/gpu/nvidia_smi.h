@@ -24,8 +24,8 @@ absl::StatusOr<std::string> NvidiaSmiOutput(const host::Host& host, absl::string
 // FAILED_PRECONDITION it finds none; ABORTED it refused; DATA_LOSS the XML is broken.
 absl::StatusOr<GpuState> StateOf(const host::CommandResult& result);
 
-// What nvidia-smi complained of, in one line; "" when it did not: text before and after the XML, or
-// all of the output when there is no XML.
+// nvidia-smi's complaint in one line: the text before and after the XML, or the whole output when
+// there is no XML; "" without one.
 std::string Complaint(const host::CommandResult& result);
 
 }  // namespace galen::node

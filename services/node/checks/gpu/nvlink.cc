@@ -44,7 +44,7 @@ std::int64_t ActiveLinks(const GpuLinks& gpu) {
 
 bool NoneActive(const GpuLinks& gpu) { return ActiveLinks(gpu) == 0; }
 
-// What nvidia-smi would list, told by NVML where that was asked, and the text of it.
+// The link states as nvidia-smi lists them, from NVML if that was the source, and their text.
 struct LinkStatus {
   std::vector<GpuLinks> gpus;
   std::string text;
@@ -128,7 +128,7 @@ bool AnyLinkGrew(const GpuState& before, const GpuState& after) {
   return false;
 }
 
-// Whether the counters of the link grew while they were watched; unknown where nobody could watch.
+// Whether the counters of the link grew within the window; unknown without a window.
 std::optional<bool> GrewInWindow(const absl::StatusOr<CounterWindow>& window, int gpu, int link) {
   if (!window.ok()) return std::nullopt;
   const LinkErrors* const before = FindLink(window->before, gpu, link);
@@ -294,7 +294,7 @@ absl::StatusOr<CheckOutput> CheckGpuNvlinkErrors(const CheckContext& context) {
   std::size_t links = 0;
   for (const GpuLinkErrors& gpu : gpus) links += gpu.links.size();
   absl::StatusOr<CounterWindow> window = absl::UnavailableError("no counter to watch");
-  // A counter read once does not tell whether it grows.
+  // A single reading does not show whether a counter grows.
   if (links > 0) window = WatchCounters(context, AnyLinkGrew);
   if (absl::IsCancelled(window.status())) return window.status();
   Sentence sentence("NVLink", links);
@@ -310,7 +310,7 @@ absl::StatusOr<CheckOutput> CheckGpuNvlinkErrors(const CheckContext& context) {
         findings.Float("effective_ber", subject, errors.effective_ber);
       }
       std::optional<bool> growing = GrewInWindow(window, gpu.index, link);
-      // A counter at 0 has not grown; of any other, one reading does not tell.
+      // A counter at 0 has not grown; for any other value a single reading does not show it.
       if (!growing.has_value() && AnyCounter(errors) && NoneCounted(errors)) growing = false;
       findings.Bool("growing", subject, growing).set_expected("false");
       if (growing.value_or(false)) {

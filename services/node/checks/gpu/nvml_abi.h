@@ -187,7 +187,7 @@ static_assert(sizeof(EccSramStatus) == 104 && sizeof(FieldValue) == 40);
 static_assert(sizeof(FabricInfoV2) == 36 && sizeof(FabricInfoV3) == 40);
 static_assert(sizeof(ProcessInfo) == 24 && offsetof(ProcessInfo, gpu_instance) == 16);
 
-// What goes into the member `version` of a structure.
+// The value of the member `version` of a structure.
 template <typename Struct>
 constexpr unsigned Version(unsigned number) {
   return static_cast<unsigned>(sizeof(Struct)) | (number << 24U);

@@ -14,8 +14,8 @@
 
 namespace galen::node::nvml {
 
-// One GPU that is asked question by question. Every answer is noted down; a refusal is no value,
-// and a GPU that is lost is not asked again.
+// Queries one GPU. Records every answer; a refusal has no value, and a GPU that is lost is not
+// queried again.
 class DeviceReader {
  public:
   DeviceReader(const Api& api, Device device, Gpu& gpu, std::vector<GpuReading>& readings)
@@ -57,7 +57,7 @@ class DeviceReader {
     return Ask<unsigned>(function, 0, arguments...);
   }
 
-  // A text; "" when it is not told or says that there is nothing to tell.
+  // A text; "" when it is not reported or says that there is no value.
   std::string Text(const Function<Return(Device, char*, unsigned)>& function) {
     std::array<char, 128> buffer{};
     const Return code = Call(function, buffer.data(), static_cast<unsigned>(buffer.size() - 1));

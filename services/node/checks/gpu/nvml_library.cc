@@ -42,7 +42,7 @@ absl::StatusOr<const Api*> LoadLibrary(const std::string& path) {
     if (library == nullptr) {
       const char* const error = dlerror();
       const std::string text = CleanText(error == nullptr ? "" : error, kMaxErrorBytes);
-      // Of a library that is there and cannot be loaded the loader says something else.
+      // The loader says something else if the library exists and cannot be loaded.
       if (broken.empty() && !absl::StrContains(text, "No such file")) broken = text;
       continue;
     }
@@ -53,7 +53,7 @@ absl::StatusOr<const Api*> LoadLibrary(const std::string& path) {
     if (api->init.call == nullptr || api->shutdown.call == nullptr || api->count.call == nullptr ||
         api->handle.call == nullptr) {
       return absl::AbortedError(
-          absl::StrCat(candidate, " is no NVML that we know: it has no nvmlInit_v2"));
+          absl::StrCat(candidate, " is not a supported NVML library: it has no nvmlInit_v2"));
     }
     return api.get();
   }

@@ -11,8 +11,8 @@
 
 namespace galen::node::nvml {
 
-// A function of the library with its name. `call` is nullptr where the library, being older or
-// newer, has none of that name.
+// A function of the library with its name. `call` is nullptr if the library is older or newer and
+// lacks a function of that name.
 template <typename Signature>
 struct Function {
   Function(void* library, const char* symbol)
@@ -22,7 +22,7 @@ struct Function {
   Signature* call;
 };
 
-// The functions that we use, by what they tell.
+// The functions in use, named after their results.
 struct Api {
   explicit Api(void* loaded) : library(loaded) {}
 
@@ -87,7 +87,7 @@ struct Api {
       library, "nvmlDeviceGetDefaultApplicationsClock"};
   Function<Return(Device, unsigned long long*)> event_reasons{
       library, "nvmlDeviceGetCurrentClocksEventReasons"};
-  // What event_reasons was called before driver 535.
+  // The name of event_reasons before driver 535.
   Function<Return(Device, unsigned long long*)> throttle_reasons{
       library, "nvmlDeviceGetCurrentClocksThrottleReasons"};
 
@@ -99,7 +99,7 @@ struct Api {
   Function<Return(Device, unsigned*)> max_link_width{library, "nvmlDeviceGetMaxPcieLinkWidth"};
   Function<Return(Device, unsigned*)> replays{library, "nvmlDeviceGetPcieReplayCounter"};
 
-  // Takes a FabricInfoV2 or V3, told by its version.
+  // Takes a FabricInfoV2 or V3, selected by its version.
   Function<Return(Device, void*)> fabric{library, "nvmlDeviceGetGpuFabricInfoV"};
   Function<Return(Device, unsigned, unsigned*)> nvlink_state{library, "nvmlDeviceGetNvLinkState"};
   Function<Return(Device, unsigned, unsigned, unsigned long long*)> nvlink_errors{
@@ -115,8 +115,8 @@ struct Api {
   Function<Return(Device, int, FieldValue*)> fields{library, "nvmlDeviceGetFieldValues"};
 };
 
-// Where the library is sought: `path` alone unless it is empty, else the loader's own places and
-// those where a containerised driver (NVIDIA GPU operator) puts it.
+// The paths to search for the library: `path` alone unless it is empty, else the loader's own
+// places and those of a containerised driver (NVIDIA GPU operator).
 std::vector<std::string> LibraryCandidates(const std::string& path);
 
 // Loads the library for good: a call that hangs may never return from it. NOT_FOUND "libnvidia-ml

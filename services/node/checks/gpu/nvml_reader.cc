@@ -107,7 +107,7 @@ void ReadSettings(DeviceReader& device) {
   }
 }
 
-// Nothing was counted where no part of it is told.
+// A sum has no value if none of its parts is reported.
 EccCounts ReadEccCounts(DeviceReader& device, unsigned counter) {
   const auto ask = [&](unsigned type, unsigned place) {
     return Signed(device.Ask<unsigned long long>(device.api().ecc_errors, 0, type, counter, place));
@@ -174,7 +174,7 @@ void ReadMemoryHealth(DeviceReader& device) {
     const Return code =
         device.Call(api.retired_pages, cause, &count, static_cast<unsigned long long*>(nullptr));
     device.Note(api.retired_pages.name, code, absl::StrCat(count));
-    // Asked for no address it tells how many there are, and that they have no room.
+    // Called without a buffer, it returns the number of addresses and an error about the size.
     if (code != kSuccess && code != kInsufficientSize) continue;
     gpu.retired_pages.count = gpu.retired_pages.count.value_or(0) + count;
   }
@@ -355,7 +355,7 @@ void ReadRecoveryAction(DeviceReader& device) {
   }
 }
 
-// An effective bit error rate is told as mantissa (bits 8 to 11) and power of ten (bits 0 to 7).
+// An effective bit error rate is encoded as mantissa (bits 8 to 11) and power of ten (bits 0 to 7).
 std::optional<double> BitErrorRate(const std::optional<double>& code) {
   if (!code.has_value() || *code < 0 || *code > 0xFFF) return std::nullopt;
   const auto bits = static_cast<unsigned>(*code);
@@ -419,7 +419,7 @@ void ReadGpu(const Api& api, unsigned index, Answer& answer) {
   if (code != kSuccess) {
     gpu.lost = code == kGpuIsLost;
     gpu.requires_reset = code == kResetRequired;
-    // What this caller may not see is there all the same.
+    // A GPU that this caller has no permission for still exists.
     gpu.unreachable = code != kNoPermission;
     reader.Note(api.handle.name, code, "");
     Complain(answer, api, code,

@@ -6,9 +6,9 @@
 
 namespace galen::node::nvml {
 
-// What NVML answered as a whole.
+// The answer of NVML as a whole.
 struct Answer {
-  // What nvidia-smi exits with, which are NVML's own codes: 0, that of nvmlInit when it fails, else
+  // The exit code of nvidia-smi, which is NVML's own code: 0, that of nvmlInit when it fails, else
   // that of the first GPU that is lost or whose infoROM is corrupted.
   Return code = kSuccess;
   // That code in nvidia-smi's words; "" for 0.
@@ -17,8 +17,8 @@ struct Answer {
   GpuState state;
 };
 
-// Opens NVML, asks for everything once and closes it again, so that nothing holds a device open
-// that somebody wants to reset. Takes 10 to 100 ms for each GPU, and hangs when the driver does.
+// Opens NVML, queries everything once and closes it again, so that no device stays open that a user
+// wants to reset. Takes 10 to 100 ms for each GPU, and hangs when the driver does.
 Answer ReadAll(const Api& api);
 
 }  // namespace galen::node::nvml

@@ -64,7 +64,8 @@ Source::Outcome Source::ReadAnew() {
     reading = *running_;
     started = started_;
   }
-  // Who comes to a reading that hangs already does not wait for it again.
+  // The time counts from the start of the reading: a caller that joins a hung one does not wait for
+  // it again.
   const absl::Duration left = std::max(started + time - SteadyNow(), absl::ZeroDuration());
   if (reading.wait_for(absl::ToChronoNanoseconds(left)) != std::future_status::ready) {
     return absl::DeadlineExceededError(absl::StrCat("NVML did not answer within ",

@@ -15,15 +15,14 @@
 
 namespace galen::node::nvml {
 
-// NVML of the machine that this process runs on. It is asked on a thread of its own: a driver that
-// hangs holds that thread, and no check. While one hangs, nobody else is sent after it.
-// Thread-safe.
+// NVML of the machine that this process runs on, queried on its own thread: a driver that hangs
+// blocks that thread, and no check. While one hangs, no further thread is started. Thread-safe.
 class Source {
  public:
   struct Options {
     // Path of the library; empty: the usual places, those below /run/nvidia/driver among them.
     std::string library;
-    // What a reading of all GPUs may take.
+    // The time limit for reading all GPUs.
     absl::Duration time = absl::Seconds(20);
     // Callers within this time share a reading. The checks of one run begin together.
     absl::Duration age = absl::Seconds(1);
@@ -37,10 +36,10 @@ class Source {
   explicit Source(Options options) : options_(std::move(options)) {}
 
   // NOT_FOUND there is no library; ABORTED it is unfit; DEADLINE_EXCEEDED a call into it hangs;
-  // RESOURCE_EXHAUSTED no thread. What NVML itself says is in the answer.
+  // RESOURCE_EXHAUSTED no thread. Errors of NVML itself are in the answer.
   absl::StatusOr<std::shared_ptr<const Result>> Read();
 
-  // A reading that nobody has seen yet, for counters that are compared with an earlier one.
+  // A new reading, for counters that are compared with an earlier one.
   absl::StatusOr<std::shared_ptr<const Result>> ReadAnew();
 
   // From now on. A thread that hangs stays behind.

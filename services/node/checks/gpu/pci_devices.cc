@@ -109,7 +109,7 @@ std::vector<const PciDevice*> BridgesAbove(absl::string_view address,
              device.secondary_bus != "00" &&
              absl::StartsWith(device.address, absl::StrCat(parts[0], ":"));
     });
-    // A bridge behind itself is none.
+    // A bridge cannot be behind itself.
     if (bridge == devices.end() || bridge->address == at) break;
     bridges.push_back(&*bridge);
     at = bridge->address;

@@ -19,10 +19,10 @@ struct PciDevice {
   std::string vendor;      // "10de"
   std::string device_id;   // "2330"
   std::string driver;      // "Kernel driver in use"; empty: none
-  // Of a bridge: the bus right behind it ("b3"), and the last one behind it.
+  // For a bridge: the bus right behind it ("b3"), and the last one behind it.
   std::string secondary_bus;
   std::string subordinate_bus;
-  // "Root Port", "Upstream Port", "Downstream Port", "Endpoint"; empty: not told.
+  // "Root Port", "Upstream Port", "Downstream Port", "Endpoint"; empty: not reported.
   std::string express_kind;
   // Its link towards the CPU; of a port, the link to what is behind it.
   std::optional<std::int64_t> link_gen;

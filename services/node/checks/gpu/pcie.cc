@@ -40,15 +40,15 @@ std::optional<std::int64_t> CorrectedErrors(const host::Host& host, const std::s
                                             const absl::StatusOr<KernelPciEvents>& events) {
   const auto counted = AerTotal(host, address, "aer_dev_correctable", "TOTAL_ERR_COR");
   if (counted.has_value()) return counted;
-  // No line in the log is no proof: firmware may keep the reports to itself.
+  // A log without such a line proves nothing: firmware may keep the reports to itself.
   if (!events.ok()) return std::nullopt;
   const auto logged = events->aer_corrected.find(address);
   if (logged == events->aer_corrected.end()) return std::nullopt;
   return logged->second;
 }
 
-// Of what the kernel counted only the fatal ones, since healthy devices collect others, as when
-// they are asked for what they do not have. A count of 0 is no proof: the log may tell of others.
+// Counts only the fatal errors of the kernel's counters, since healthy devices collect others, such
+// as unsupported requests. A count of 0 proves nothing: the log may report others.
 std::optional<std::int64_t> UncorrectedErrors(const host::Host& host, const std::string& address,
                                               const absl::StatusOr<KernelPciEvents>& events) {
   std::optional<std::int64_t> errors = AerTotal(host, address, "aer_dev_fatal", "TOTAL_ERR_FATAL");
@@ -72,8 +72,8 @@ std::optional<std::int64_t> Replays(const Gpu& gpu, const absl::StatusOr<Counter
   return *after->pcie.replays - *before->pcie.replays;
 }
 
-// The same for a minute. A burst within a few seconds does not tell of one: unknown where the rate
-// alone, and not the count, is more than a minute may have.
+// The same per minute. A burst within a few seconds does not give a rate per minute: the result is
+// unknown if the rate alone, and not the count, exceeds the limit of a minute.
 std::optional<double> ReplayRate(const std::optional<std::int64_t>& replays,
                                  const absl::StatusOr<CounterWindow>& window,
                                  const std::optional<double>& limit) {
@@ -84,8 +84,8 @@ std::optional<double> ReplayRate(const std::optional<std::int64_t>& replays,
   return rate;
 }
 
-// How often a sound link of that generation and width replays in a minute at most; unknown where
-// the device or the catalogue does not tell.
+// The most replays a minute of a sound link of that generation and width; unknown if the device or
+// the catalogue does not say.
 std::optional<double> ReplayLimit(const GpuPcie& link, const CheckData& data) {
   const auto generation = link.gen_current.has_value() ? link.gen_current : link.gen_max;
   const auto lanes = link.width_current.has_value() ? link.width_current : link.width_max;
@@ -193,7 +193,7 @@ absl::StatusOr<CheckOutput> CheckGpuBar(const CheckContext& context) {
     const bool known = listed != by_address.end();
     const v1::Device subject =
         known ? findings.Of(*listed->second) : findings.OfPci(device.address);
-    // A dead device shows no regions at all, and a line without "Region" tells nothing.
+    // A dead device shows no regions at all, and a text without "Region" proves nothing.
     std::optional<bool> bad;
     if (!device.dead && absl::StrContains(device.text, "Region ")) bad = device.region_unassigned;
     findings.Bool("bar_unassigned", subject, bad).set_expected("false");

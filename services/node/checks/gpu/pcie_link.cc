@@ -81,7 +81,7 @@ struct Bottleneck {
   std::int64_t width_max = 0;
 };
 
-// What sysfs says of a device's link, where lspci was not allowed to see it.
+// Fills in a device's link from sysfs, if lspci was not allowed to see it.
 void CompleteFromSysfs(const host::Host& host, PciDevice& device) {
   const auto read = [&](const char* file) -> std::optional<double> {
     const auto content =
@@ -124,7 +124,7 @@ std::vector<PciDevice> ChainOf(const host::Host& host, const Gpu& gpu,
 bool WithinSwitch(const std::vector<PciDevice>& chain, std::size_t i) {
   const std::string& kind = chain[i].express_kind;
   if (!kind.empty()) return kind == "Downstream Port";
-  // Not told without root: below the root port, the two sides of switches alternate.
+  // Not reported without root: below the root port, the two sides of switches alternate.
   const std::size_t depth = chain.size() - 1 - i;
   return i > 0 && depth > 0 && depth % 2 == 0;
 }
@@ -180,7 +180,7 @@ std::optional<std::int64_t> WholeFact(const knowledge::Knowledge& knowledge,
 // The number of a GPU that no driver numbered.
 constexpr int kUnnumbered = -1;
 
-// The GPUs whose links lspci shows. It tells neither what they are doing nor their numbers.
+// The GPUs whose links lspci shows. Their load and their numbers are unknown.
 GpuState GpusOfBus(const std::vector<PciDevice>& devices) {
   GpuState state;
   for (const PciDevice& device : devices) {
@@ -222,7 +222,7 @@ absl::StatusOr<CheckOutput> CheckGpuPcieLink(const CheckContext& context) {
     const std::vector<PciDevice> chain =
         devices.ok() ? ChainOf(context.host, gpu, *devices) : std::vector<PciDevice>();
     const std::optional<Bottleneck> bottleneck = FindBottleneck(chain);
-    // What the model's data sheet says, where nobody asked the device.
+    // The model's data sheet, if the device was not queried.
     if (!gpu.pcie.width_max.has_value()) {
       gpu.pcie.width_max = WholeFact(context.knowledge, gpu.product, "pcie_width");
     }

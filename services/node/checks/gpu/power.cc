@@ -18,7 +18,7 @@
 namespace galen::node {
 namespace {
 
-// What the power supplies of the machine give together, in watts, by `dmidecode -t 39`.
+// The total capacity of the machine's power supplies in watts, from `dmidecode -t 39`.
 std::optional<double> SupplyCapacity(const host::Host& host) {
   const auto result = host.Run({"dmidecode", "-t", "39"});
   if (!result.ok() || result->exit_code != 0) return std::nullopt;
@@ -34,9 +34,9 @@ std::optional<double> SupplyCapacity(const host::Host& host) {
   return capacity;
 }
 
-// What the rest of the machine takes at the least under load, in watts: its processors, by the
-// smallest thermal design power of their family, and its board. Nothing: the processors are not
-// known.
+// The least power that the rest of the machine takes under load, in watts: its processors, by the
+// smallest thermal design power of their family, and its board. Nothing: the processors are
+// unknown.
 std::optional<double> HostAllowance(const host::Host& host, const CheckData& data, double least_cpu,
                                     double board) {
   const auto result = host.Run({"lscpu"});
@@ -91,7 +91,7 @@ absl::StatusOr<CheckOutput> CheckGpuPower(const CheckContext& context) {
   };
   for (Gpu& gpu : state.gpus) {
     const v1::Device subject = findings.Of(gpu);
-    // What the model's data sheet says, where the device does not.
+    // The model's data sheet, if the device does not report its limit.
     if (!gpu.power.default_limit.has_value()) {
       gpu.power.default_limit = HardwareFact(context.knowledge, gpu.product, "tdp_w");
     }

@@ -15,8 +15,7 @@
 namespace galen::node {
 namespace {
 
-// Whether every GPU of the model is wired to every other; where it is not, a missing link is no
-// fault.
+// Whether every GPU of the model is wired to every other. If not, a missing link is not a fault.
 bool FullMesh(const knowledge::Knowledge& knowledge, const Gpu& gpu) {
   return HardwareFact(knowledge, gpu.product, "xgmi_full_mesh").value_or(0) > 0;
 }
@@ -80,7 +79,7 @@ absl::StatusOr<CheckOutput> CheckGpuXgmi(const CheckContext& context) {
     }
   }
   if (!findings.any_known()) {
-    return absl::FailedPreconditionError("no GPU of this node tells of XGMI links");
+    return absl::FailedPreconditionError("no GPU of this node reports XGMI links");
   }
   return std::move(findings).Finish(sentence.Tell("no XGMI fault, as far as told"),
                                     std::move(excerpt));

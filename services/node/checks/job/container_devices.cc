@@ -34,7 +34,7 @@ struct DeviceNodes {
   std::vector<Closed> closed;
 };
 
-// Who the job runs as, as `id` tells.
+// The user that the job runs as, from `id`.
 struct JobUser {
   std::string name;
   bool root = false;
@@ -109,8 +109,9 @@ DeviceNodes ParseDev(absl::string_view listing) {
   return nodes;
 }
 
-// Of a job that was looked at from nowhere else than its machine: whether its user may open what is
-// there. What else a container has of it is unknown. `why`: the job's own view is not known.
+// Used when only the machine of a job was inspected: whether its user may open the device files
+// that exist. The rest of a container's view is unknown. `why`: the reason why the job's own view
+// is unknown.
 absl::StatusOr<CheckOutput> RightsOnMachine(const host::Host& host,
                                             const std::optional<JobUser>& user,
                                             const absl::Status& why) {
@@ -152,7 +153,7 @@ absl::StatusOr<CheckOutput> CheckContainerDevices(const CheckContext& context) {
   const bool nvidia_host = host.ReadFile("/proc/driver/nvidia/version").ok();
   const auto modules = host.ReadFile("/proc/modules");
   const bool amd_host = modules.ok() && absl::StrContains(*modules, "amdgpu ");
-  // What the host does not have the job cannot be missing.
+  // A device that the host lacks is not missing in the job.
   add(nvidia_host || nodes.nvidia > 0 ? IntFinding("nvidia_nodes", node, "", nodes.nvidia)
                                       : UnknownFinding("nvidia_nodes", node, ""));
   const bool wants_amd = amd_host && !nvidia_host;

@@ -94,8 +94,8 @@ absl::StatusOr<CheckOutput> CheckContainerRuntime(const CheckContext& context) {
   }
   output.findings.push_back(toolkit.empty() ? UnknownFinding("toolkit_version", node, "")
                                             : TextFinding("toolkit_version", node, "", toolkit));
-  // "none" is the container's own word that it asked for no GPU. "all" stands in many an image, and
-  // "void" with a CDI that hands GPUs out on another way: neither says anything.
+  // "none" means that the container asked for no GPU. "all" is set in many images, and "void" is
+  // set with a CDI that passes GPUs in another way: neither is evidence.
   std::optional<bool> requested;
   if (const auto environment = host.JobEnvironment(); environment.ok()) {
     const auto it = environment->find("NVIDIA_VISIBLE_DEVICES");

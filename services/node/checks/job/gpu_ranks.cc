@@ -17,7 +17,7 @@ namespace galen::node {
 std::optional<std::map<int, GpuProcesses>> ComputeProcesses(absl::string_view xml) {
   static const RE2 pid_form(R"(<pid>(\d{1,10})</pid>)");
   static const RE2 type_form(R"(<type>([CGM+]+)</type>)");
-  // Of the process that follows; outside of one they are those of the GPU's instances.
+  // Precedes the process that it belongs to; outside of a process it describes the GPU's instances.
   static const RE2 instance_form(R"(<(gpu|compute)_instance_id>(\d{1,4})</)");
   std::map<int, GpuProcesses> on_gpu;
   std::string instance;

@@ -124,7 +124,7 @@ bool LaunchReports::SizeDiffers() const {
   }
   std::set<std::int64_t> sizes;
   for (const auto& [node, said] : of_node) {
-    // A node that ran twice tells of two jobs.
+    // A node that ran twice reports two jobs.
     if (said.size() == 1) sizes.insert(*said.begin());
   }
   return sizes.size() > 1;
@@ -182,7 +182,7 @@ std::optional<std::string> LaunchReports::Missing() const {
     if (!there.contains(rank)) missing.push_back(rank);
   }
   if (missing.empty()) return "none";
-  // A rank whose log is not at hand is not missing: only where others took the places.
+  // A rank whose log is unavailable is not missing, unless other processes took the places.
   if (Processes() < *size || nodes.size() < 2 || nodes.contains("")) return std::nullopt;
   const bool more = missing.size() > 16;
   if (more) missing.resize(16);
@@ -194,7 +194,7 @@ std::optional<bool> LaunchReports::SameShard() const {
   std::map<std::string, std::set<std::int64_t>> ranks_of_shard;
   bool divided = false;
   for (const auto& [number, log] : logs_) {
-    // Of a log of several ranks nobody can tell who reads what.
+    // In a log of several ranks it is unknown which rank reads which shard.
     if (log.ranks.size() != 1 || log.shards.size() != 1 || log.model_parallel < 2) continue;
     // With copies of the model, as many ranks as there are copies share a part.
     if (log.data_parallel != 1 && size != log.model_parallel) continue;
@@ -235,7 +235,7 @@ const LogWant kLaunchWant = {
         [](const knowledge::Knowledge& knowledge) {
           std::vector<std::string> wanted;
           for (const CheckData::Pattern& pattern : PatternsOf(knowledge, "user.launch")) {
-            // That one is held against a part of a line that others find.
+            // That pattern is matched against a part of a line that the others find.
             if (pattern.name != "rank_of_a_group") wanted.push_back(pattern.text);
           }
           return wanted;

@@ -18,8 +18,8 @@
 
 namespace galen::node {
 
-// What the processes of a job say of their ranks, from the logs of several nodes. Memory grows with
-// logs and ranks only, both bounded.
+// The ranks of a job's processes, as the logs of several nodes report them. Memory grows with logs
+// and ranks only, both bounded.
 class LaunchReports {
  public:
   static constexpr std::size_t kMaxLogs = 16'384;
@@ -40,8 +40,8 @@ class LaunchReports {
   // As many processes as the job has ranks stated theirs, on two nodes or more: whether two of them
   // have one rank, be it a process's or (`--node_rank`) a node's. Nothing: too few did.
   std::optional<bool> DuplicateRank() const;
-  // "none", or those that nobody has although as many processes as ranks came up ("2, 3"). Nothing:
-  // too few stated theirs.
+  // "none", or the ranks that no process has although as many processes as ranks stated theirs ("2,
+  // 3"). Nothing: too few stated theirs.
   std::optional<std::string> Missing() const;
   // Processes that the launcher starts on each node, as its command line says. Nothing: no log
   // holds one, or they differ.

@@ -20,7 +20,7 @@
 namespace galen::node {
 namespace {
 
-// What the job's processes and its loader say about one library.
+// The sources for one library: the job's processes and their loader.
 struct Sources {
   std::vector<CachedLibrary> cache;
   bool cache_known = false;
@@ -78,8 +78,8 @@ bool IsCompat(absl::string_view path) {
   return InDirectory(path, "compat") || absl::StrContains(path, "cuda-compat");
 }
 
-// Where libcuda comes from: what is mapped is the truth; else the loader's order, LD_LIBRARY_PATH
-// before the cache. A directory of the path is trusted to hold it only when its name says so.
+// The path of libcuda: a mapped one is certain; else the loader's order, LD_LIBRARY_PATH before the
+// cache. A directory of the path is trusted to hold it only when its name says so.
 std::string LibcudaPath(const Sources& sources) {
   for (const std::string& path : sources.mapped) {
     if (IsLibrary(path, "libcuda")) return path;
@@ -107,8 +107,7 @@ std::string LibcudaVersion(const Sources& sources, const std::string& path) {
   if (std::string version = DriverVersionOf(path); !version.empty()) return version;
   const absl::string_view folder = absl::string_view(path).substr(0, path.rfind('/'));
   for (const CachedLibrary& library : sources.cache) {
-    // libnvidia-ml, libnvidia-ptxjitcompiler and libcuda are of one release where they lie
-    // together.
+    // libnvidia-ml, libnvidia-ptxjitcompiler and libcuda in the same directory are of one release.
     const bool driver = absl::StartsWith(library.name, "libcuda.so") ||
                         absl::StartsWith(library.name, "libnvidia-");
     const absl::string_view other = library.path;
@@ -205,7 +204,7 @@ absl::StatusOr<CheckOutput> CheckContainerLibraries(const CheckContext& context)
   };
   text("libcuda_path", path);
   text("libcuda_version", version);
-  // Which library it is, where there is none, is no question.
+  // Unknown if there is no library.
   flag("libcuda_is_stub", path.empty() ? std::nullopt : std::optional<bool>(stub));
   flag("libcuda_is_compat", path.empty() ? std::nullopt : std::optional<bool>(compat));
   // On a machine without an NVIDIA driver its library is not missed.

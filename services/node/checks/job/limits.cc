@@ -84,8 +84,8 @@ struct ThreadsOf {
   std::int64_t threads = 0;
 };
 
-// By process: its user, and how many threads it has. Of a live machine only the one process that is
-// known to be the job's could be asked, which says nothing of its user.
+// The user and the number of threads of each process. On a live machine only the one process that
+// is known to be the job's could be read, which does not show the other processes of its user.
 std::map<std::string, ThreadsOf> ThreadsByProcess(const host::Host& host,
                                                   const std::vector<std::string>& pids) {
   std::map<std::string, ThreadsOf> all;
@@ -160,7 +160,7 @@ absl::StatusOr<CheckOutput> CheckJobLimits(const CheckContext& context) {
     add("memlock_kib", "Max locked memory", 1024);
     add("nproc", "Max processes", 1);
     add("nofile", "Max open files", 1);
-    // Of all processes of the job's user that were captured: the limit counts no fewer.
+    // Counts all captured processes of the job's user: the limit counts at least these.
     const auto own = threads.find(pid);
     output.findings.push_back(own == threads.end()
                                   ? UnknownFinding("threads", node, device)
@@ -345,7 +345,7 @@ absl::StatusOr<CheckOutput> CheckJobPlacement(const CheckContext& context) {
     output.message = ranks.has_value() ? "how many GPUs the job sees is not known"
                                        : "how many ranks run on this node is not known";
   }
-  // Of a job of one process two on a GPU are two jobs.
+  // In a job of one process, two processes on a GPU are two jobs.
   bool several = ranks.value_or(0) > 1 ||
                  (launch != nullptr &&
                   (launch->GreatestRank().value_or(0) > 0 || launch->WorldSize().value_or(0) > 1));

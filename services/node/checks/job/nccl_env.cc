@@ -165,7 +165,7 @@ void ReadInterfaces(const host::Host& host, NetworkDevices* devices) {
       devices->interfaces = ParseIpAddrLines(*lines);
     }
     if (!devices->interfaces.has_value()) continue;
-    // An image of another system, or a variable that runtimes set, tells of a container.
+    // An image of another system, or a variable that runtimes set, indicates a container.
     const auto own = host.ReadFile("/etc/os-release", host::View::kJob);
     const auto hosts = host.ReadFile("/etc/os-release");
     const auto environment = host.JobEnvironment();

@@ -21,7 +21,7 @@ struct Interface {
   bool has_address = false;
 };
 
-// The machine that the environment is held against; nothing where it is not known.
+// The network devices that the environment is compared with; nothing where they are unknown.
 struct NetworkDevices {
   std::optional<std::vector<RdmaPort>> ports;  // empty: known to have none
   std::optional<std::vector<Interface>> interfaces;
@@ -30,9 +30,9 @@ struct NetworkDevices {
   bool job_may_have_own = false;
 };
 
-// What the environment gets wrong. Lists hold "VARIABLE names device"-free plain names.
+// The faults of the environment. Lists hold plain names, without "VARIABLE names device".
 struct NcclEnvFaults {
-  std::optional<std::vector<std::string>> absent;  // nothing: could not be told
+  std::optional<std::vector<std::string>> absent;  // nothing: unknown
   std::optional<std::vector<std::string>> non_fabric;
   std::vector<std::string> malformed;  // whole settings, "NCCL_IB_HCA=^=a,^=b"
   std::vector<std::string> disabling;  // whole settings, "NCCL_P2P_DISABLE=1"

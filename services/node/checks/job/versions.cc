@@ -94,8 +94,8 @@ Versions Pip(const host::Host& host) {
   return text.ok() ? ParsePipList(*text) : Versions();
 }
 
-// What libraries say of themselves where they do not fit the GPU or one another. They are silent
-// where they fit, so that what is not said here is not known.
+// Complaints of libraries that do not fit the GPU or one another. They log nothing if they fit, so
+// a missing complaint leaves the value unknown.
 struct Complaints {
   std::string architecture;       // "sm_120", of a GPU that the build has no code for
   std::optional<bool> old_cudnn;  // cuDNN is older than the one the framework was built with
@@ -252,7 +252,7 @@ absl::StatusOr<CheckOutput> CheckFrameworkVersions(const CheckContext& context) 
     too_new = major(cuda) >= 11 && major(highest) >= 11 ? major(cuda) > major(highest)
                                                         : IsNewer(cuda, highest);
   }
-  // What runs is not too new, whatever compatibility library makes it run.
+  // A version that runs is not too new, whichever compatibility library makes it run.
   if (VersionOf(environment, "Is CUDA available") == "True") too_new = false;
   CheckOutput output;
   output.findings.push_back(TextOrUnknown("torch", node, torch));

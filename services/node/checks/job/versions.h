@@ -14,7 +14,7 @@ namespace galen::node {
 // Versions by package name of `pip list --format=json`; empty when the text is not that. Pure.
 std::map<std::string, std::string> ParsePipList(absl::string_view json);
 
-// What torch.utils.collect_env prints, by the name before the colon ("PyTorch version"). Pure.
+// The output of torch.utils.collect_env, by the name before the colon ("PyTorch version"). Pure.
 std::map<std::string, std::string> ParseCollectEnv(absl::string_view text);
 
 // True when a release ("12.4") is newer than another ("12.2"): major, then minor. Pure.

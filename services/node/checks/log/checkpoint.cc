@@ -29,7 +29,7 @@ constexpr char kZipTail[] = "65558";
 // The first opcode of a pickle since its second protocol, which torch.save has always written.
 constexpr char kPickle[] = "\x80";
 
-// What the files of a checkpoint say.
+// Counts over the files of a checkpoint.
 struct FilesSeen {
   int files = 0;
   int unreadable = 0;
@@ -49,8 +49,8 @@ void NoteFault(absl::string_view path, absl::string_view fault, FilesSeen* seen)
   Remark(path, fault, seen);
 }
 
-// That this process may not read a file, as of a server that squashes root, or was not answered in
-// time, is no fault of the file.
+// Notes a file that could not be read by this process, for example because a server squashes root,
+// or in time. The file itself may be sound.
 void NoteUntold(absl::string_view path, absl::string_view why, FilesSeen* seen) {
   ++seen->untold;
   Remark(path, absl::StrCat("not told (", why, ")"), seen);
@@ -75,7 +75,7 @@ std::optional<std::int64_t> SizeOf(const host::Host& host, const std::string& pa
   return text.ok() ? LeadingInt(*text) : std::nullopt;
 }
 
-// Keys of the tensors, where the file tells them.
+// Keys of the tensors, if the file has them.
 std::set<std::string> ReadShard(const host::Host& host, const std::string& path, FilesSeen* seen) {
   ++seen->files;
   const std::optional<std::int64_t> size = SizeOf(host, path);
@@ -146,7 +146,7 @@ absl::StatusOr<FilesSeen> ReadFiles(const host::Host& host, const std::string& f
       }
       const auto index = ParseShardIndex(*text);
       if (!index.ok()) {
-        // Of a large one only the beginning is read.
+        // Only the beginning of a large file is read.
         if (SizeOf(host, path).value_or(0) > static_cast<std::int64_t>(text->size())) {
           NoteUntold(path, "it is larger than what is read of a file", &seen);
         } else {
@@ -269,7 +269,7 @@ absl::StatusOr<CheckOutput> CheckCheckpoint(const CheckContext& context) {
   auto lines = ForEachWantedLine(
       context, LogsOf::kAllNodes, kCheckpointWant,
       [&](const LogLine& line) { has_table = has_table || IsHeadingOfNorms(line.text); });
-  // The rows of a table look like nothing that could be sought.
+  // The rows of a table have no fixed text to search for.
   if (has_table) {
     lines = ForEachLogLine(host, LogsOf::kAllNodes, look);
   } else {
@@ -311,7 +311,7 @@ absl::StatusOr<CheckOutput> CheckCheckpoint(const CheckContext& context) {
                              : UnknownFinding("extra_state_only", node, ""));
   add(rows > 0 ? BoolFinding("norms_changed_on_load", node, "", changed > 0)
                : UnknownFinding("norms_changed_on_load", node, ""));
-  // Of several runs one may have begun anew and another one not: that one counts.
+  // One of several runs may have started fresh and another one restored: the restored one counts.
   const bool restored = said["restored"] > 0 || fits;
   add(restored || said["fresh"] > 0 ? BoolFinding("restored_from_checkpoint", node, "", restored)
                                     : UnknownFinding("restored_from_checkpoint", node, ""));

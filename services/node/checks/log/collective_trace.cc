@@ -149,7 +149,7 @@ absl::StatusOr<CheckOutput> CheckCollectiveTrace(const CheckContext& context) {
   const std::vector<std::string> names = data.Texts("equal_sizes");
   TraceVerdict verdict = hangs::JudgeTraces(ranks, {names.begin(), names.end()});
 
-  // What PyTorch itself says of it: its detailed checks, and the watchdogs of the ranks.
+  // The messages of PyTorch itself: its detailed checks, and the watchdogs of the ranks.
   const auto fingerprints = data.Patterns("fingerprint");
   std::vector<CheckData::Pattern> said = data.Patterns("shape_mismatch");
   for (CheckData::Pattern& pattern : data.Patterns("sequence_mismatch")) {

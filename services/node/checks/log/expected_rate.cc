@@ -116,7 +116,7 @@ absl::StatusOr<const perfmodel::Calibration*> Published(const knowledge::Knowled
   return &**calibration;
 }
 
-// What the model says, and what lacked is a reason to say nothing.
+// Turns an error of the model into UNAVAILABLE: without its inputs the check cannot judge.
 absl::Status Lacks(const absl::Status& status) { return absl::UnavailableError(status.message()); }
 
 absl::StatusOr<perfmodel::Machine> MachineFor(const CheckContext& context, const Printed& printed,

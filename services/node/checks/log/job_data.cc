@@ -44,9 +44,9 @@ std::optional<double> Amount(absl::string_view line, const RE2& form) {
   return Gib(number, unit);
 }
 
-// GiB that other processes hold of the GPU, each named by its number. PyTorch tells its own process
-// by that, too: in a container, where the driver's numbers are not its own, it is one of those that
-// are named, and none is "this process" (CUDACachingAllocator.cpp, reportProcessMemoryInfo).
+// GiB that other processes hold of the GPU, each named by its number. PyTorch also finds its own
+// process by its number: in a container, where the driver's numbers differ, it is among those
+// named, and none is "this process" (CUDACachingAllocator.cpp, reportProcessMemoryInfo).
 std::optional<double> OfOtherProcesses(absl::string_view line) {
   if (!absl::StrContains(line, "this process has")) return std::nullopt;
   static const RE2 process(R"(Process \d+ has (\d+(?:\.\d+)?) ?([KMGT])iB memory in use)");
@@ -60,9 +60,10 @@ std::optional<double> OfOtherProcesses(absl::string_view line) {
   return sum;
 }
 
-// Messages until PyTorch 2.0 name no other process, but what is neither free nor reserved by
-// PyTorch. A context of CUDA and the libraries of one process take less than 2 GiB and a quarter of
-// the device; beyond that somebody else holds it. Of those the context's 1 GiB is left out.
+// Messages until PyTorch 2.0 name no other process, but the memory that is neither free nor
+// reserved by PyTorch. A CUDA context and the libraries of one process take less than 2 GiB and a
+// quarter of the device; beyond that another process holds memory. The context's 1 GiB is
+// subtracted.
 // https://github.com/pytorch/pytorch/blob/v1.13.1/c10/cuda/CUDACachingAllocator.cpp
 std::optional<double> NotOfPyTorch(absl::string_view line, const CudaOom& oom) {
   constexpr double kContextGib = 1;
@@ -166,7 +167,8 @@ absl::StatusOr<CheckOutput> CheckJobGpuMemory(const CheckContext& context) {
     std::optional<double> capacity = oom.capacity;
     const auto index = static_cast<std::size_t>(oom.gpu.value_or(-1));
     if (!capacity.has_value() && index < capacities.size()) capacity = capacities[index];
-    // What it would have needed: all that is taken but by others, and what it asked for besides.
+    // The memory that the process would have needed: all that is in use, except by others, plus the
+    // failed request.
     std::optional<double> peak;
     if (capacity.has_value() && oom.free.has_value() && oom.wanted.has_value()) {
       peak = *capacity - *oom.free - oom.others.value_or(0) + *oom.wanted;
@@ -177,14 +179,14 @@ absl::StatusOr<CheckOutput> CheckJobGpuMemory(const CheckContext& context) {
         key >= 0 ? absl::StrCat("rank:", key) : absl::StrCat("gpu:", -1 - key);
     add(peak.has_value() ? FloatFinding("peak_gib", node, device, *peak)
                          : UnknownFinding("peak_gib", node, device));
-    // Of the same subject, as the limit compares findings of one device.
+    // On the same subject, because the limit compares findings of one device.
     add(capacity.has_value() ? FloatFinding("capacity_gib", node, device, *capacity)
                              : UnknownFinding("capacity_gib", node, device));
     add(oom.reserved.has_value()
             ? FloatFinding("reserved_unallocated_gib", node, device, *oom.reserved)
             : UnknownFinding("reserved_unallocated_gib", node, device));
     std::optional<bool> fits_alone;
-    // Where more ranks name the GPU, the others may be of the job.
+    // If several ranks name the GPU, the other processes may be of the job.
     const bool shared = ranks_on[oom.gpu.value_or(-1)] > 1;
     if (peak.has_value() && capacity.has_value() && (!shared || !oom.others.has_value())) {
       fits_alone = oom.others.value_or(0) > 0 && *peak < *capacity;

@@ -10,7 +10,7 @@
 
 namespace galen::node {
 
-// What PyTorch says when a GPU's memory does not suffice; GiB.
+// PyTorch's message that a GPU is out of memory; GiB.
 struct CudaOom {
   std::optional<int> gpu;
   std::optional<double> wanted;     // tried to allocate
@@ -21,7 +21,7 @@ struct CudaOom {
   std::optional<double> others;     // of the GPU, by other processes
 };
 
-// Nothing when the line is no such message. Both forms: since 2.1 and before. Pure.
+// Nothing when the line is not such a message. Reads both forms: since 2.1 and before. Pure.
 std::optional<CudaOom> FindCudaOom(absl::string_view line);
 
 // job.gpu_memory, job.data.

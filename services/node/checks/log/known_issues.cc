@@ -84,7 +84,7 @@ absl::StatusOr<KnownIssue> ParseKnownIssue(absl::string_view name,
     // "nccl>=2.19,<2.20": the operator belongs to the range.
     const std::size_t end = text.find_first_of("<>=!");
     if (end == std::string::npos || end == 0) {
-      return absl::InvalidArgumentError(absl::StrCat(name, ": \"", text, "\" is no key=value"));
+      return absl::InvalidArgumentError(absl::StrCat(name, ": \"", text, "\" is not key=value"));
     }
     const std::string key = text.substr(0, end);
     if (key == "log") {
@@ -150,7 +150,7 @@ absl::StatusOr<CheckOutput> CheckKnownIssues(const CheckContext& context) {
   const auto look = [&](absl::string_view text) {
     const re2::StringPiece piece = Piece(text);
     std::string version;
-    // What runs is what the log says, whatever is installed.
+    // The log's version is the one that runs; it overrides the installed one.
     if (absl::StrContains(text, "CCL version")) {
       if (RE2::PartialMatch(piece, nccl, &version)) releases["nccl"] = version;
       if (RE2::PartialMatch(piece, rccl, &version)) releases["rccl"] = version;
@@ -263,7 +263,7 @@ absl::StatusOr<CheckOutput> CheckChanges(const CheckContext& context) {
       }
     }
   }
-  // What systemd did in the window is a change as well.
+  // The actions of systemd in the window are changes as well.
   const auto said = data.Patterns("daemon-reload");
   const auto lines =
       ForEachWantedLine(context, LogsOf::kThisNode, kChangesWant, [&](const LogLine& line) {

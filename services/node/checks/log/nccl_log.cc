@@ -60,8 +60,8 @@ std::string DeviceNamesOf(absl::string_view text) {
   return absl::StrJoin(names, " ");
 }
 
-// "host:pid:tid [gpu] NCCL INFO text", which may stand behind what a launcher puts before a line,
-// and may name a place in the source: "host:pid:tid [gpu] misc/socket.cc:50 NCCL WARN text".
+// "host:pid:tid [gpu] NCCL INFO text", possibly behind a launcher's prefix, and with a place in the
+// source: "host:pid:tid [gpu] misc/socket.cc:50 NCCL WARN text".
 struct Heading {
   absl::string_view host;
   absl::string_view pid;
@@ -127,7 +127,7 @@ std::optional<Heading> HeadingOf(absl::string_view line) {
   return std::nullopt;
 }
 
-// Whether one of the words stands in `text` that every line of use in NcclLog::Add() has.
+// Whether `text` contains a word that every line relevant to NcclLog::Add() has.
 bool MayMatter(absl::string_view text) {
   for (const absl::string_view word : {"via NET/", "comm 0x", "Using", "NET/", "lugin",
                                        "GPU Direct RDMA", "Bootstrap", "Got async event"}) {
@@ -172,7 +172,7 @@ void NcclLog::Add(absl::string_view line, int log) {
     if (absl::StrContains(text, "async event")) host.async_event = CleanText(text, 400);
     return;
   }
-  // Most lines tell of channels within a node, by the million.
+  // Most lines, by the million, describe channels within a node.
   if (!MayMatter(text)) return;
   std::string value;
   std::string level;
@@ -196,8 +196,8 @@ void NcclLog::Add(absl::string_view line, int log) {
   static const RE2 no_plugin(
       R"(NET/Plugin ?: (?:No plugin found|.*[Uu]sing internal (?:network|implementation)))");
   static const RE2 plugin_path(R"(^Plugin Path : (?:\S*/)?([^/\s]+)\s*$)");
-  // "NET/IB : GPU Direct RDMA Enabled for HCA 0 'mlx5_0'". That of a pair, "Disabled for GPU 7 /
-  // HCA 0 (distance 6 >= 4)", only tells which NIC is near a GPU.
+  // "NET/IB : GPU Direct RDMA Enabled for HCA 0 'mlx5_0'". The form for a pair, "Disabled for GPU 7
+  // / HCA 0 (distance 6 >= 4)", only says which NIC is near a GPU.
   static const RE2 adapter_direct(
       R"(GPU Direct RDMA (?:\([\w -]+\) )?([Ee]nabled|[Dd]isabled) for HCA \d)");
   static const RE2 ofi_without(
@@ -276,7 +276,7 @@ NcclHost NcclLog::Of(absl::string_view node) const {
     if (Short(name) == Short(node)) return host;
     Merge(host, &all);
   }
-  // Of several hosts under other names none can be told to be this one's NICs.
+  // If several hosts have other names, no NIC can be attributed to this one.
   return all;
 }
 
@@ -298,7 +298,7 @@ namespace {
 class NcclLogFold final : public LogFold {
  public:
   void Add(const LogLine& line) override {
-    // A topology file is no log.
+    // A topology file is not a log.
     if (absl::EndsWith(line.log->name, ".xml")) return;
     const int next = static_cast<int>(numbers_.size());
     log_.Add(line.text, numbers_.try_emplace(line.log, next).first->second);

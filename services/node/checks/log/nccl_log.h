@@ -15,7 +15,7 @@
 
 namespace galen::node {
 
-// What the NCCL or RCCL of one host says of itself. Bounded: no set grows beyond kMax.
+// The log messages of the NCCL or RCCL of one host. Bounded: no set grows beyond kMax.
 struct NcclHost {
   static constexpr std::size_t kMax = 1024;
   std::set<std::string> networks;  // "IB", "Socket", "AWS Libfabric"
@@ -40,7 +40,7 @@ class NcclLog {
  public:
   static constexpr std::size_t kMaxHosts = 16'384;
 
-  // `log` tells the logs apart, where there are several.
+  // `log` distinguishes the logs, if there are several.
   void Add(absl::string_view line, int log = 0);
 
   // Which network plug-in the hosts load: "same", or each with its hosts, where one run's differ;
@@ -53,12 +53,12 @@ class NcclLog {
   std::int64_t lines() const { return lines_; }
   // Ranks came up on more hosts than one: their addresses reach each other.
   bool connected() const { return initialised_.size() > 1; }
-  // Two hosts tell their peers one bootstrap address, so that one of them dials itself: an address
-  // of a bridge that every host has. Unknown with the address of one host only.
+  // Two hosts announce one bootstrap address to their peers, so that one of them dials itself: an
+  // address of a bridge that every host has. Unknown with the address of one host only.
   std::optional<bool> AddressShared() const;
   std::optional<int> first_error_rank() const { return first_error_rank_; }
 
-  // What concerns `node`: its own lines where it has some, else all together.
+  // The messages of `node`: its own lines if it has some, else all together.
   NcclHost Of(absl::string_view node) const;
 
  private:
@@ -70,7 +70,7 @@ class NcclLog {
   std::optional<int> first_error_rank_;
 };
 
-// What the logs of all nodes say of it. Errors as ForEachLogLine().
+// Reads NCCL's messages from the logs of all nodes. Errors as ForEachLogLine().
 extern const LogWant kNcclLogWant;
 absl::StatusOr<std::shared_ptr<const NcclLog>> ReadNcclLog(const CheckContext& context);
 

@@ -70,8 +70,8 @@ void Walk(const pugi::xml_node& node, std::vector<const void*>* above, Walked* f
   }
 }
 
-// The topology file of this node that was put among the logs. Of which node another one is nobody
-// knows.
+// The topology file of this node that was put among the logs. The node of any other topology file
+// is unknown.
 std::optional<NcclTopology> TopologyAmongLogs(const host::Host& host) {
   std::optional<NcclTopology> topology;
   const auto logs = host.JobLogs();
@@ -112,7 +112,7 @@ absl::StatusOr<NcclTopology> ParseNcclTopology(absl::string_view xml) {
     NcclTopology::Gpu entry;
     entry.bus_id = gpu.name;
     entry.device = gpu.number;
-    std::size_t best = 1;  // sharing nothing is no nearness
+    std::size_t best = 1;  // with nothing shared the two are not near
     for (const Walked::Device& nic : found.nics) {
       const std::size_t shared = Common(gpu.above, nic.above);
       if (shared > best) {

@@ -10,7 +10,7 @@
 
 namespace galen::node {
 
-// What a topology file of NCCL or RCCL (NCCL_TOPO_DUMP_FILE, NCCL_TOPO_FILE) describes.
+// The content of a topology file of NCCL or RCCL (NCCL_TOPO_DUMP_FILE, NCCL_TOPO_FILE).
 struct NcclTopology {
   struct Gpu {
     std::string bus_id;

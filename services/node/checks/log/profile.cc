@@ -83,7 +83,7 @@ absl::StatusOr<CheckOutput> CheckProfile(const CheckContext& context) {
   const Sums sums = SumsOf(job);
   if (!(sums.wall > 0)) {
     return absl::UnavailableError(
-        absl::StrCat("the traces tell of no operation of a GPU",
+        absl::StrCat("the traces contain no GPU operation",
                      job.troubles.empty() ? "" : absl::StrCat("; ", job.troubles.front())));
   }
   CheckOutput output;
@@ -97,7 +97,7 @@ absl::StatusOr<CheckOutput> CheckProfile(const CheckContext& context) {
   share("host_share", sums.host, sums.host_known);
   const profile::RankComparison& ranks = job.ranks;
   std::string held_up = "none";
-  // Of two or three ranks none is the odd one.
+  // With two or three ranks none can be called the outlier.
   const bool certain = ranks.certain && ranks.slowest.has_value();
   if (certain) held_up = ranks.ranks[*ranks.slowest].who;
   const auto late = [&](const char* name, profile::Lateness how) {

@@ -30,7 +30,7 @@ absl::StatusOr<SafetensorsHeader> ParseSafetensors(absl::string_view start) {
   if (length > kMaxHeader) return absl::DataLossError("the header claims to be too large");
   if (start.size() - 8 < length) return absl::OutOfRangeError("the header is cut off");
   const nlohmann::json tree = ParseJson(start.substr(8, length));
-  if (!tree.is_object()) return absl::DataLossError("the header is no JSON");
+  if (!tree.is_object()) return absl::DataLossError("the header is not a JSON object");
   SafetensorsHeader header;
   std::int64_t end = 0;
   for (const auto& [name, tensor] : tree.items()) {
@@ -59,7 +59,7 @@ absl::StatusOr<std::map<std::string, std::string>> ParseShardIndex(absl::string_
   std::map<std::string, std::string> shards;
   for (const auto& [tensor, file] : map->items()) {
     if (shards.size() >= kMaxTensors) break;
-    if (!file.is_string()) return absl::DataLossError("names a shard that is no text");
+    if (!file.is_string()) return absl::DataLossError("names a shard that is not a string");
     const std::string name = file.get<std::string>();
     if (name.empty() || name.size() > 255 || absl::StrContains(name, "/") || name[0] == '.' ||
         name.find_first_of("*?[") != std::string::npos) {
@@ -80,7 +80,7 @@ absl::Status CheckZipEnd(absl::string_view end, std::int64_t file_bytes) {
   const std::uint64_t size = Little(end, at + 12, 4);
   const std::uint64_t offset = Little(end, at + 16, 4);
   const std::uint64_t end_at = static_cast<std::uint64_t>(file_bytes) - (end.size() - at);
-  // ZIP64 has its numbers elsewhere; that its locator stands before the end is enough here.
+  // ZIP64 has its numbers elsewhere; a locator before the end is enough here.
   if (size == 0xffffffff || offset == 0xffffffff) {
     const absl::string_view before = end.substr(at < kEnd64 ? 0 : at - kEnd64, kEnd64);
     if (!absl::StrContains(before, absl::string_view("PK\x06\x07", 4))) {

@@ -42,7 +42,7 @@ bool IsOf(absl::string_view id, absl::string_view job) {
   return id.empty() || id[0] == '.' || id[0] == '_' || id[0] == '+';
 }
 
-// What the record of Slurm says; false when there is none.
+// The fields of Slurm's record.
 struct Seen {
   std::string state;
   std::string reason;
@@ -70,7 +70,7 @@ void ReadRecords(const std::vector<Record>& records, const std::string& job, See
       }
     }
     if (!job.empty() && !all_asked && !IsOf(id, job)) continue;
-    // The worst of a job's steps tells more than "FAILED" of the job.
+    // The worst state of a job's steps is more informative than the job's "FAILED".
     if (seen->state.empty() || (!Failed(seen->state) && Failed(state)) ||
         (seen->state == "FAILED" && state == "OUT_OF_MEMORY")) {
       seen->state = state;
@@ -98,7 +98,7 @@ void ReadRecords(const std::vector<Record>& records, const std::string& job, See
 constexpr absl::string_view kAskedToEnd = "Error";
 constexpr int kSigtermCode = 128 + 15;
 
-// Of two states of a job the heavier one tells more.
+// The heavier of two states of a job is the more informative one.
 int Weight(absl::string_view state) {
   if (state.empty()) return 0;
   if (!Failed(state)) return 1;
@@ -113,9 +113,9 @@ struct Told {
   std::string reason;
 };
 
-// What a pod says of the job: the worst that one of its containers ended with, be it before it was
-// started again, or how the pod ended; else how it is. `preempted`: reasons of a pod that was taken
-// from its node.
+// The state of the job by a pod: the worst end of one of its containers, even if the container was
+// restarted, or the end of the pod; else its present state. `preempted`: reasons of a pod that was
+// evicted from its node.
 Told TellPod(const PodObject& pod, const std::vector<std::string>& preempted) {
   Told told;
   const auto consider = [&](absl::string_view state, const std::string& reason) {
@@ -236,7 +236,7 @@ absl::StatusOr<CheckOutput> CheckScheduler(const CheckContext& context) {
     seen.state = told.state;
     seen.reason = told.reason;
   }
-  // What the scheduler writes into the job's own output.
+  // Messages of the scheduler in the job's own output.
   const auto words = data.Patterns();
   std::string said;
   std::string told_state;

@@ -14,8 +14,8 @@
 namespace galen::node {
 
 // Records of `sacct -P` (or -p, or with another delimiter such as "|#"), one map of field to value
-// each. A field that holds a newline goes on in the next line. At most kMaxRecords. DATA_LOSS: the
-// first line is no heading of sacct.
+// each. A field that holds a newline continues in the next line. At most kMaxRecords. DATA_LOSS:
+// the first line is not a heading of sacct.
 inline constexpr std::size_t kMaxRecords = 100'000;
 absl::StatusOr<std::vector<std::map<std::string, std::string>>> ParseSacct(absl::string_view text);
 

@@ -30,7 +30,7 @@ constexpr int kMaxBlocked = 64;
 struct RankStack {
   std::int64_t pid = 0;
   std::vector<ThreadStack> threads;
-  // Of the main thread: the collective it waits in, "" for none, and the frames below it.
+  // For the main thread: the collective it waits in, "" for none, and the frames below it.
   std::string collective;
   std::string below;
 };
@@ -45,7 +45,8 @@ const ThreadStack* MainThread(const RankStack& rank) {
   return nullptr;
 }
 
-// What ranks do that should be in the collective: the one word that fits all of them, else "other".
+// The activity of ranks that are not in the collective: the one word that fits all of them, else
+// "other".
 std::string WhatTheyDo(const CheckData& data, const std::vector<const ThreadStack*>& outside) {
   std::set<std::string> words;
   for (const ThreadStack* main : outside) {
@@ -69,7 +70,7 @@ void FindCollective(const std::vector<CheckData::Pattern>& collectives, RankStac
   const ThreadStack* main = MainThread(*rank);
   if (main == nullptr) return;
   std::optional<std::size_t> outermost;
-  // What the program does after it called is above: look at the innermost frames only.
+  // Only the innermost frames count; the frames further out are the program's own.
   for (std::size_t i = 0; i < std::min<std::size_t>(main->frames.size(), 8); ++i) {
     if (!CheckData::FirstMatch(collectives, main->frames[i]).empty()) outermost = i;
   }
@@ -119,7 +120,7 @@ std::vector<RankStack> ReadRanks(const CheckContext& context, absl::Status* why)
   return ranks;
 }
 
-// Of a thread in a debugger's backtrace.
+// The heading of a thread in a debugger's backtrace.
 constexpr char kHeading[] = R"re(^\s*Thread (\d+) \()re";
 
 // Backtraces of a debugger among the logs of this node, as people attach them.
@@ -151,7 +152,7 @@ void BacktraceReader::Add(absl::string_view line) {
   std::string number;
   std::string text;
   if (RE2::PartialMatch(re2::StringPiece(line.data(), line.size()), frame, &number, &text)) {
-    // Of one thread the numbers never fall.
+    // Within one thread the numbers never fall.
     std::int64_t place = 0;
     if (!absl::SimpleAtoi(number, &place)) return;
     if (!open_ || place < last_) {
@@ -263,7 +264,8 @@ absl::StatusOr<CheckOutput> CheckStacks(const CheckContext& context) {
   if (compared && !outside.empty()) {
     output.findings.push_back(TextFinding("outside_in", node, "", WhatTheyDo(data, their_stacks)));
   }
-  // Who is right in a tie is not told, but that they do not wait for the same is.
+  // In a tie it is unknown which ranks are right, but they certainly wait for different
+  // collectives.
   output.findings.push_back(
       tie || (compared && most->second > 1)
           ? BoolFinding("collective_differs", node, "", tie || places.size() > 1)
@@ -272,7 +274,7 @@ absl::StatusOr<CheckOutput> CheckStacks(const CheckContext& context) {
       tie || compared
           ? TextFinding("split_between", node, "", tie ? absl::StrJoin(as_many, ",") : "none")
           : UnknownFinding("split_between", node, ""));
-  // Where a thread waits for what no peer will give it.
+  // A thread that waits for something that no peer will provide.
   const auto blocks = data.Patterns("blocked_in");
   int blocked = 0;
   const auto look = [&](const ThreadStack& thread, const std::string& where) {

@@ -31,7 +31,7 @@ absl::StatusOr<std::vector<ThreadStack>> ParsePySpy(absl::string_view text);
 class BacktraceReader {
  public:
   void Add(absl::string_view line);
-  // What follows is of another thread.
+  // The lines that follow are of another thread.
   void EndThread();
   std::vector<ThreadStack> Threads() && { return std::move(threads_); }
 

@@ -27,7 +27,7 @@ class Series {
     if (step.loss.has_value() && !std::isfinite(*step.loss) && !bad_step_.has_value()) {
       bad_step_ = step.step;
     }
-    // What came before the first bad step is what tells why.
+    // Only norms before the first bad step can explain it.
     if (!bad_step_.has_value() && step.grad_norm.has_value() && std::isfinite(*step.grad_norm)) {
       norms_.push_back(*step.grad_norm);
       if (norms_.size() > kMaxSeries) norms_.pop_front();
@@ -58,7 +58,7 @@ class Series {
     return Median(recent) > factor * Median(base);
   }
 
-  // How far the last quarter lies below the first half, in percent.
+  // The drop of the last quarter below the first half, in percent.
   std::optional<double> Drop(std::size_t least) const {
     if (rates_.size() < least) return std::nullopt;
     const auto half = static_cast<std::ptrdiff_t>(rates_.size() / 2);

@@ -105,8 +105,8 @@ const char* SkipQuote(const char* at, const char* end) {
   return at < end && (*at == '\'' || *at == '"') ? at + 1 : at;
 }
 
-// What stands between a key and its value, `: ` or ` = `, and before it maybe a unit in
-// parentheses. nullptr: something else.
+// Skips the separator of a key and its value, `: ` or ` = `, and an optional unit in parentheses
+// before it. nullptr: something else.
 const char* SkipEquals(const char* at, const char* end, std::size_t longest_unit) {
   at = SkipSpace(SkipQuote(at, end), end);
   if (longest_unit > 0 && at < end && *at == '(') {
@@ -139,8 +139,8 @@ std::optional<std::int64_t> StepAt(const char* at, const char* end) {
   return number;
 }
 
-// A number as programs print it: "2.66E+00", "1,024.5", and where `any` "-3", "nan", "inf". What
-// follows it does not matter. nullopt: none.
+// A number as programs print it: "2.66E+00", "1,024.5", and with `any` also "-3", "nan", "inf". The
+// text after it does not matter. nullopt: none.
 std::optional<double> NumberAt(const char* at, const char* end, bool any) {
   const char* const begin = at;
   bool negative = false;
@@ -178,7 +178,7 @@ bool IsNumber(const char* at, const char* end, bool any) {
   return at < end && IsDecimal(*at);
 }
 
-// Calls `take` with what follows each of the keys that stands at `at`, until it is content.
+// Calls `take` with the text after each key found at `at`, until it returns true.
 template <typename Take>
 bool AnyKey(const char* at, const char* end, Keys keys, Take take) {
   for (const absl::string_view key : keys) {

@@ -8,7 +8,7 @@
 
 namespace galen::node {
 
-// What a trainer reports of a step.
+// A trainer's report of one step.
 struct TrainingStep {
   std::int64_t step = -1;
   std::optional<double> loss;  // may be NaN or infinite

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/log_analysis/triage/first_failures.h"
+#include "common/log_analysis/triage/signatures.h"
 #include "services/node/checks/check_data.h"
 #include "services/node/checks/patterns.h"
 #include "services/node/checks/system/wanted_lines.h"
@@ -29,11 +29,13 @@ v1::LogEvent EventOf(const FirstFailures::Failure& failure, absl::string_view co
   return event;
 }
 
-// What a line holds that FirstFailures::Add() makes something of.
+// The expressions of the lines that FirstFailures::Add() uses.
 std::vector<std::string> WantedByTriage(const knowledge::Knowledge& knowledge) {
   std::vector<std::string> wanted = triage::FirstFailureExpressions();
   for (const CheckData::Pattern& pattern : PatternsOf(knowledge, "log.triage")) {
-    if (!absl::StartsWith(pattern.name, "none:")) wanted.push_back(pattern.text);
+    if (triage::ParseSignatureName(pattern.name).kind != triage::SignatureName::Kind::kHarmless) {
+      wanted.push_back(pattern.text);
+    }
   }
   return wanted;
 }
@@ -92,7 +94,8 @@ absl::StatusOr<CheckOutput> CheckTriage(const CheckContext& context) {
   CheckOutput output;
   const auto add = [&](v1::Finding finding) { output.findings.push_back(std::move(finding)); };
   const auto& first = triage.first();
-  // A node speaks for itself only: what another one logged is told of the job.
+  // A node reports only its own failure; a failure that another node logged is reported for the
+  // job.
   const bool own = !first.has_value() || IsNodeOf(first->node, host.name());
   const std::string node = own ? host.name() : std::string();
   const std::string device =

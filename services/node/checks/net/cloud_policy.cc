@@ -75,8 +75,8 @@ absl::StatusOr<CheckOutput> CheckCloudPolicy(const CheckContext& context) {
     return absl::FailedPreconditionError("no security group is named: set parameter group");
   }
   std::map<std::string, GroupPolicy> all;
-  // What any of the groups has. The rules of the groups of one instance add up, and which are of
-  // one instance is not said: where one group has a rule, another may do without.
+  // The union of all groups. The rules of the groups of one instance add up, and the output does
+  // not show which groups belong to one instance: if one group has a rule, another may lack it.
   GroupPolicy any;
   for (const auto& argv : calls) {
     GALEN_ASSIGN_OR_RETURN(const std::string text, Output(host, argv));

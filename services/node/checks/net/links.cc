@@ -71,7 +71,7 @@ std::int64_t Sum(const host::Host& host, absl::string_view netdev,
   return sum;
 }
 
-// Counters that stand for one finding, by the knowledge.
+// Counters that are added up for one finding, from the knowledge.
 struct Watched {
   std::string finding;
   std::vector<std::string> files;  // below /sys/class/net/<netdev>/
@@ -94,7 +94,7 @@ std::optional<double> SpeedOf(const host::Host& host, const std::string& netdev)
 
 absl::StatusOr<std::vector<NetLink>> ParseIpLinkJson(absl::string_view text) {
   const json list = ParseJson(text);
-  if (!list.is_array()) return absl::InvalidArgumentError("ip link: the output is no JSON list");
+  if (!list.is_array()) return absl::InvalidArgumentError("ip link: output is not a JSON list");
   std::vector<NetLink> links;
   for (const json& entry : list) {
     if (!entry.is_object() || links.size() >= kMostLinks) continue;

@@ -16,13 +16,13 @@ namespace galen::node {
 // A network interface as `ip link` shows it.
 struct NetLink {
   std::string name;
-  bool up = false;       // somebody switched it on
+  bool up = false;       // administratively up
   bool carrier = false;  // LOWER_UP: there is a link
   std::string state;     // "UP", "DOWN", "UNKNOWN"
   std::string kind;      // "ether", "infiniband", "loopback"
   std::string master;    // bond or bridge it belongs to
   std::int64_t mtu = 0;
-  // Since it exists; nothing where they are not told.
+  // Since the interface was created; nothing if not reported.
   std::optional<std::int64_t> errors;
   std::optional<std::int64_t> dropped;
 };
@@ -30,13 +30,13 @@ struct NetLink {
 // `ip -j [-s] link show`. INVALID_ARGUMENT: not such JSON. Pure.
 absl::StatusOr<std::vector<NetLink>> ParseIpLinkJson(absl::string_view json);
 
-// What `ethtool <netdev>` says of the link: nothing where it is unknown.
+// The link settings in the output of `ethtool <netdev>`: nothing where unknown.
 struct EthtoolSettings {
   std::string netdev;
   std::optional<double> speed_mbps;
   std::optional<bool> link;
 };
-// INVALID_ARGUMENT: no such output. Linear. Pure.
+// INVALID_ARGUMENT: not such output. Linear. Pure.
 absl::StatusOr<EthtoolSettings> ParseEthtoolSettings(absl::string_view text);
 
 // Counters of `ethtool -S`. INVALID_ARGUMENT: none in it. Linear. Pure.

@@ -6,7 +6,7 @@
 
 namespace galen::node {
 
-// The checks net.* of this folder; those that only read what the system keeps stand in system/.
+// The checks net.* of this folder; those that only read the system's state are in system/.
 absl::Span<const NamedCheck> NetChecks();
 
 }  // namespace galen::node

@@ -34,7 +34,7 @@ constexpr absl::Duration kConnectTime = absl::Seconds(4);
 constexpr absl::Duration kAnswerTime = absl::Seconds(1);
 // How long a stranger may take over its line.
 constexpr absl::Duration kLineTime = absl::Seconds(2);
-// What ping may take: five packets, and a second of patience.
+// The time limit of ping: five packets, and a second of margin.
 constexpr absl::Duration kPingTime = absl::Seconds(3);
 
 std::optional<int> PathMtu(const Connection& connection) {
@@ -46,8 +46,8 @@ std::optional<int> PathMtu(const Connection& connection) {
   return failed == 0 && mtu > 0 ? std::optional<int>(mtu) : std::nullopt;
 }
 
-// One connection; says `line` where there is one to say. A late answer is no failure: the network
-// has brought the connection about.
+// Makes one connection; sends `line` unless it is empty. A late answer is not a failure: the
+// network has made the connection.
 absl::Status Once(const SocketAddress& peer, absl::string_view line, const WaitLimits& limits,
                   Reached* reached) {
   const absl::Time start = SteadyNow();
@@ -73,7 +73,7 @@ absl::StatusOr<Reached> ReachSaying(const SocketAddress& peer, absl::string_view
     const WaitLimits one{std::min(limits.deadline, now + each), limits.cancelled};
     const absl::Status status = Once(peer, line, one, &reached);
     if (status.code() == absl::StatusCode::kCancelled) return status;
-    // One that had not the patience it should have had tells nothing.
+    // An attempt that the deadline cut short is not evidence.
     if (absl::IsDeadlineExceeded(status) && now + each > limits.deadline) break;
     ++reached.attempts;
     if (status.ok()) continue;
@@ -97,7 +97,7 @@ void Add(const CheckContext& context, const std::string& peer, const Reached& re
   output->findings.push_back(reached.path_mtu.has_value()
                                  ? IntFinding("path_mtu", node, device, *reached.path_mtu)
                                  : UnknownFinding("path_mtu", node, device));
-  // Where connections come through and no ping does, ICMP is filtered, which is no loss.
+  // If connections succeed and every ping is lost, ICMP is filtered, which is not packet loss.
   const bool filtered = reached.failed < reached.attempts && ping_loss.value_or(0) >= 100;
   output->findings.push_back(ping_loss.has_value() && !filtered
                                  ? FloatFinding("packet_loss_pct", node, device, *ping_loss)
@@ -191,7 +191,7 @@ absl::StatusOr<CheckOutput> Serve(const CheckContext& context, const std::string
   if (came == 0) return absl::DeadlineExceededError("the other node did not come in time");
   CheckOutput output;
   const std::string device = absl::StrCat("peer:", peer);
-  // This side connected to nobody: what the other one met on its way here is no finding of its own.
+  // This side made no connection; the failures of the other side's connections are its findings.
   output.findings.push_back(UnknownFinding("connect_failed", context.host.name(), device));
   output.findings.push_back(mtu.has_value()
                                 ? IntFinding("path_mtu", context.host.name(), device, *mtu)
@@ -213,7 +213,7 @@ absl::StatusOr<CheckOutput> Join(const CheckContext& context, const std::string&
   }
   Reached last;
   const WaitLimits one{std::min(limits.deadline, SteadyNow() + kAnswerTime), limits.cancelled};
-  // Where it does not come through, the server ends by its own deadline.
+  // If it does not arrive, the server ends by its own deadline.
   Once(peer, absl::StrCat("bye ", token), one, &last).IgnoreError();
   CheckOutput output;
   Add(context, peer.Host(), reached, PingLoss(context, peer, limits), &output);

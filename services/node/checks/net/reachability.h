@@ -12,7 +12,7 @@
 
 namespace galen::node {
 
-// What connecting to one address came to.
+// The outcome of the connections to one address.
 struct Reached {
   int attempts = 0;  // those that have an outcome: fewer than asked for, or none, as time ran out
   int failed = 0;
@@ -33,10 +33,10 @@ absl::StatusOr<Reached> Reach(const SocketAddress& peer, int attempts, absl::Dur
 absl::StatusOr<double> ParsePingLoss(absl::string_view text);
 
 // net.reachability, on a live host. With parameter `peers` ("192.0.2.1:29500,...") it connects to
-// each; one that time ran out for is unknown. With `role` and `token` two nodes do it with each
-// other: the server tells "listening on ADDRESS:PORT" as progress, the client connects there,
-// `attempts` times, and says the token each time ("reach TOKEN", answered with "reached"). The
-// server ends when the client says "bye TOKEN".
+// each; a peer that no time is left for is unknown. With `role` and `token` two nodes connect to
+// each other: the server reports "listening on ADDRESS:PORT" as progress, the client connects
+// there, `attempts` times, and sends the token each time ("reach TOKEN", answered with "reached").
+// The server ends when the client sends "bye TOKEN".
 absl::StatusOr<CheckOutput> CheckReachability(const CheckContext& context);
 
 }  // namespace galen::node

@@ -75,7 +75,7 @@ std::optional<std::uint32_t> ParseIpv4(absl::string_view text) {
 
 absl::StatusOr<std::vector<Route>> ParseIpRoutes(absl::string_view text) {
   const json list = ParseJson(text);
-  if (!list.is_array()) return absl::InvalidArgumentError("ip route: the output is no JSON list");
+  if (!list.is_array()) return absl::InvalidArgumentError("ip route: output is not a JSON list");
   std::vector<Route> routes;
   for (const json& entry : list) {
     if (!entry.is_object() || routes.size() >= kMostRoutes) continue;

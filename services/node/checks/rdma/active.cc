@@ -31,7 +31,7 @@ namespace {
 
 constexpr std::size_t kLeastToken = 16;
 constexpr std::size_t kMostToken = 128;
-// What is left of the time for telling the result.
+// Time reserved for reporting the result.
 constexpr absl::Duration kReserve = absl::Milliseconds(500);
 
 MeasureOptions OptionsOf(const Parameters& parameters) {
@@ -44,7 +44,7 @@ WaitLimits LimitsOf(const CheckContext& context) {
   return {context.deadline - kReserve, context.cancelled};
 }
 
-// The ports to measure at: those of the device that was asked for, else of the compute fabric.
+// The ports to measure: those of the requested device, else of the compute fabric.
 absl::StatusOr<std::vector<MeasuredPort>> ChosenPorts(const CheckContext& context,
                                                       const std::vector<RdmaPort>& ports) {
   const std::string& device = context.parameters.Text("device");
@@ -84,7 +84,7 @@ std::optional<double> FloorOf(const knowledge::Knowledge& knowledge, const RdmaP
                  absl::StrCat(absl::StripSuffix(floor, "gbps"), *port->rate_gbps, "_gbps"));
 }
 
-// What messages of less than so many bytes come to is not held against a floor.
+// The bandwidth of messages below this size is not compared with a floor.
 absl::StatusOr<double> LeastBytes(const CheckContext& context, absl::string_view check) {
   GALEN_ASSIGN_OR_RETURN(const CheckData data, CheckData::Of(context.knowledge, check));
   return data.Number("least_bytes");
@@ -113,7 +113,7 @@ bool NamesPeer(const std::vector<std::string>& argv) {
   return std::find(std::begin(kWithValue), std::end(kWithValue), before) == std::end(kWithValue);
 }
 
-// What runs of perftest were captured, with a peer or without.
+// The captured runs of perftest, with or without a peer.
 absl::StatusOr<CheckOutput> FromPerftest(const CheckContext& context, bool with_peer,
                                          absl::string_view name, absl::string_view gpu_name,
                                          double least_bytes) {
@@ -149,7 +149,7 @@ absl::StatusOr<CheckOutput> FromPerftest(const CheckContext& context, bool with_
       const absl::string_view finding = gpu && !gpu_name.empty() ? gpu_name : name;
       if (report->both_ways || std::find(argv.begin(), argv.end(), "-b") != argv.end() ||
           std::find(argv.begin(), argv.end(), "--bidirectional") != argv.end()) {
-        // The sum of two directions tells of neither.
+        // The sum of two directions describes neither of them.
         output.findings.push_back(UnknownFinding(finding, host.name(), device));
       } else {
         const absl::string_view floor = static_cast<double>(best.bytes) < least_bytes ? ""
@@ -249,7 +249,7 @@ void AddMeasured(const CheckContext& context, const std::vector<RdmaPort>& ports
   output->findings.push_back(tried ? BoolFinding("failed", node, device, failed)
                                    : UnknownFinding("failed", node, device));
   if (failed || !tried) {
-    // What a failed transfer would have come to is not 0: it is not known.
+    // The rate of a failed transfer is unknown, not 0.
     for (const absl::string_view name :
          {gbps_name, absl::string_view("latency_us"), absl::string_view("data_errors")}) {
       output->findings.push_back(UnknownFinding(name, node, device));
@@ -317,7 +317,8 @@ absl::StatusOr<CheckOutput> CheckPair(const CheckContext& context) {
   CheckOutput output;
   AddAll(context, ports, all, "gbps_host", least_bytes, &output);
   retries.Add(&output);
-  // Writing from a GPU's memory needs CUDA and nvidia_peermem or DMA-BUF; verbs alone cannot tell.
+  // Writing from a GPU's memory needs CUDA and nvidia_peermem or DMA-BUF, so verbs alone cannot
+  // test it.
   output.findings.push_back(UnknownFinding("gbps_gpu", context.host.name(), ""));
   return output;
 }

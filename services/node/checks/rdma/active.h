@@ -17,17 +17,17 @@ namespace galen::node {
 absl::StatusOr<CheckOutput> CheckLoopback(const CheckContext& context);
 
 // rdma.pair: two nodes measure with each other (verbs/measure.h has the protocol). Parameter `role`
-// says which side this node is. The server opens a port at `address` (default: the node's own, any
-// free port), tells it as progress, "listening on ADDRESS:PORT", and waits for the client that
-// knows `token`. From a capture, what ib_write_bw with a peer had printed.
+// selects the side of this node. The server opens a port at `address` (default: the node's own, any
+// free port), reports it as progress, "listening on ADDRESS:PORT", and waits for the client that
+// knows `token`. In a capture, the output of ib_write_bw with a peer is read.
 absl::StatusOr<CheckOutput> CheckPair(const CheckContext& context);
 
 // OK where something was tried at a port at least. UNAVAILABLE: this node could not; ABORTED: it
 // could have and its partner could not, so it may be tested with another. Pure.
 absl::Status Tried(const std::vector<Measured>& all);
 
-// The findings of rdma.pair of what was measured at a port. Messages of less than `least_bytes` are
-// held against no floor. Pure.
+// Adds the findings of rdma.pair for the measurements at a port. Messages of less than
+// `least_bytes` are not compared with a floor. Pure.
 void AddMeasured(const CheckContext& context, const std::vector<RdmaPort>& ports,
                  const Measured& measured, absl::string_view gbps_name, double least_bytes,
                  CheckOutput* output);

@@ -19,7 +19,7 @@
 namespace galen::node {
 namespace {
 
-// No counter is beyond this, and so many of them still add up without overflow.
+// The largest plausible count; sums of many such counts do not overflow.
 constexpr std::int64_t kMostCount = std::int64_t{1} << 56;
 
 std::optional<std::int64_t> Credible(const std::optional<std::int64_t>& value) {
@@ -54,10 +54,10 @@ v1::Finding RateFinding(const Growth& growth, const std::string& node, const std
                                                                 : absl::ToDoubleSeconds(apart);
   if (units <= 0) return UnknownFinding(growth.finding, node, device);
   const double rate = static_cast<double>(grown) / units;
-  // So few events in so short a look come within the limit too.
+  // That few events in so short a window are within the limit too.
   if (rate > growth.limit && ChanceOf(grown, growth.limit * units) >= growth.chance) {
     v1::Finding unknown = UnknownFinding(growth.finding, node, device);
-    unknown.set_expected(absl::StrCat("to be told by a longer window: ", grown, " within ",
+    unknown.set_expected(absl::StrCat("needs a longer window: ", grown, " within ",
                                       absl::FormatDuration(absl::Trunc(apart, absl::Seconds(1))),
                                       " may be chance"));
     return unknown;
@@ -65,7 +65,7 @@ v1::Finding RateFinding(const Growth& growth, const std::string& node, const std
   return FloatFinding(growth.finding, node, device, rate);
 }
 
-// What the counters came to since they began, by the later read.
+// The sum of the counters since they began, by the later read.
 std::optional<std::int64_t> Total(const Growth& growth, const PortCounters& before,
                                   const PortCounters& after) {
   std::optional<std::int64_t> sum;
@@ -77,7 +77,7 @@ std::optional<std::int64_t> Total(const Growth& growth, const PortCounters& befo
   return sum;
 }
 
-// The counters that the port has, wherever they are told.
+// The counters of the port, from every source that has them.
 PortCounters ReadAll(const host::Host& host, const RdmaPort& port,
                      const std::vector<Growth>& growths) {
   PortCounters counters = ReadCounters(host, port, growths);
@@ -165,7 +165,7 @@ std::optional<std::int64_t> Grown(const Growth& growth, const PortCounters& befo
     saturated |= most != growth.most.end() && a->second == most->second;
     sum = sum.value_or(0) + (b->second - a->second);
   }
-  // What it did not count is not known; what the others grew by is true all the same.
+  // The missed events are unknown; the growth of the other counters is still valid.
   if (saturated && sum == 0) return std::nullopt;
   return sum;
 }

@@ -23,10 +23,10 @@ struct Growth {
   std::string finding;
   std::vector<std::string> counters;
   bool of_ethtool = false;  // counters of `ethtool -S` of the port's interface, not of the port
-  // Where a counter stops, of those that do: one that stands there tells no growth.
+  // The value at which a counter saturates, if it does; at that value its growth is unknown.
   std::map<std::string, std::int64_t> most;
-  // Of a rate: beyond the limit it is told only where, at the limit itself, so many events within
-  // the look are less likely than this.
+  // For a rate: it is reported above the limit only if, at the limit itself, that number of events
+  // within the window is less likely than `chance`.
   double limit = 0;
   double chance = 1;
 };
@@ -39,14 +39,15 @@ absl::StatusOr<std::vector<Growth>> GrowthsOf(const knowledge::Knowledge& knowle
 PortCounters ReadCounters(const host::Host& host, const RdmaPort& port,
                           const std::vector<Growth>& growths);
 
-// How far the counters of `growth` grew in sum; nothing where both reads hold none of them, or one
-// of them went back (it was reset in between), or one stood at its maximum and no other grew. Pure.
+// The growth of the counters of `growth` in sum; nothing if the two reads share none of them, if
+// one of them went back (it was reset in between), or if one was at its maximum and no other grew.
+// Pure.
 std::optional<std::int64_t> Grown(const Growth& growth, const PortCounters& before,
                                   const PortCounters& after);
 
-// The growth between two reads `apart` as findings of `device`; one ending in _per_h or _per_s is a
-// rate, one ending in _total what the counters came to since they began. What is unknown, or may be
-// chance, is a finding without a value. Pure.
+// The growth between two reads `apart` as findings of `device`; a name ending in _per_h or _per_s
+// is a rate, one ending in _total is the sum since the counters began. A value that is unknown, or
+// may be chance, is a finding without a value. Pure.
 void AddDeltas(const std::string& node, const std::string& device,
                const std::vector<Growth>& growths, const PortCounters& before,
                const PortCounters& after, absl::Duration apart, CheckOutput* output);

@@ -34,12 +34,13 @@ absl::StatusOr<FabricReport> ParseIbnetdiscover(absl::string_view text);
 // splitter cables give hosts half of a trunk's. By name. Pure.
 std::vector<std::string> NarrowLinks(const FabricReport& report);
 
-// What `ibswinfo` says of a switch: "PSU0 status" to "OK". Lines of a power supply that are
-// indented carry its name: "PSU0 fan status". INVALID_ARGUMENT: it holds no status. Linear. Pure.
+// The statuses of a switch in the output of `ibswinfo`: "PSU0 status" to "OK". Indented lines of a
+// power supply carry its name: "PSU0 fan status". INVALID_ARGUMENT: it holds no status. Linear.
+// Pure.
 absl::StatusOr<std::map<std::string, std::string>> ParseIbswinfo(absl::string_view text);
 
-// The states of those that are not OK: "fan status ERROR". An empty one is not known and is not
-// told. Pure.
+// The states of those that are not OK: "fan status ERROR". An empty one is unknown and is left out.
+// Pure.
 std::vector<std::string> SwitchFaults(const std::map<std::string, std::string>& fields);
 
 // rdma.fabric and rdma.switches.

@@ -38,8 +38,8 @@ GidTable ReadGidTable(const host::Host& host, const RdmaPort& port);
 // The first index that is a RoCE v2 address of IPv4. Pure.
 std::optional<int> RoceV2Ipv4Index(const GidTable& table);
 
-// The index to speak with: that, else the first of RoCE v2 that is no link-local address, else of
-// RoCE v2, else 0. Pure.
+// The index to use: the first RoCE v2 address of IPv4, else the first of RoCE v2 that is not
+// link-local, else the first of RoCE v2, else 0. Pure.
 int UsableGidIndex(const GidTable& table);
 
 }  // namespace galen::node

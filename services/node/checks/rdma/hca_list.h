@@ -19,15 +19,15 @@ struct DeviceList {
   bool excludes = false;
   bool exact = false;
   std::vector<Entry> entries;
-  // Entries that cannot mean what was meant: a mark (^ or =) or a blank within the list, where the
-  // library takes it as part of a name; a port that is no number. An empty entry it passes over.
+  // Malformed entries: a mark (^ or =) or a blank within the list, which the library takes as part
+  // of a name; a port that is not a number. The library ignores an empty entry.
   std::vector<std::string> malformed;
 };
 
 // Pure. `value` is bounded by the caller.
 DeviceList ParseDeviceList(absl::string_view value);
 
-// True when the entry stands for that device: by its whole name where `exact`, else by prefix.
+// True when the entry names that device: by its whole name if `exact`, else by prefix.
 bool Names(const DeviceList::Entry& entry, bool exact, absl::string_view device);
 
 }  // namespace galen::node

@@ -25,7 +25,7 @@
 namespace galen::node {
 namespace {
 
-// Where the RDMA devices stand on the bus, as far as that is known.
+// The bus addresses of the RDMA devices, as far as they are known.
 std::set<std::string> FunctionsOf(const host::Host& host, const std::vector<RdmaPort>& ports) {
   std::set<std::string> functions;
   for (const RdmaPort& port : ports) functions.insert(port.pci);
@@ -68,17 +68,18 @@ int AdaptersOnBus(const std::vector<PciDevice>& devices, const CheckData& data,
   return count;
 }
 
-// What a port should run at.
+// The expected rate and width of a port.
 struct Expected {
   std::optional<double> rate;
   std::optional<std::int64_t> width;
   bool by_model = false;  // rather than by its peers
 };
 
-// InfiniBand trains to what the board is sold for. But an older switch and splitter cables, which
-// leave a port no less than `least_lanes`, slow down all ports of a node: where all of them agree
-// on less it is how the site is built, and the other nodes tell. The speed of Ethernet is a site's
-// choice, and boards that the knowledge does not have are unknown: there the peers tell, too.
+// InfiniBand trains to the rate that the board is sold for. But an older switch and splitter
+// cables, which leave a port no less than `least_lanes`, slow down all ports of a node: if all of
+// them agree on a lower rate, the site is built that way, and a comparison with other nodes
+// decides. The speed of Ethernet is a site's choice, and boards that the knowledge lacks are
+// unknown: these are compared with their peers, too.
 Expected ExpectedOf(const knowledge::Knowledge& knowledge, const RdmaPort& port,
                     const std::vector<RdmaPort>& ports, double least_lanes) {
   const auto full = NicFact(knowledge, port, "rate_gbps");
@@ -255,8 +256,8 @@ absl::StatusOr<CheckOutput> CheckRdmaLink(const CheckContext& context) {
                                               : TextFinding(name, node, device, value));
     };
     active += port.state == "ACTIVE";
-    // A port beside the compute fabric may be without a cable on purpose: that it is down tells
-    // nothing, so only its physical state is reported.
+    // A port outside the compute fabric may be without a cable on purpose: a link that is down is
+    // not a fault, so only its physical state is reported.
     const bool matters = fabric.contains(device) || JobNames(context.host, port.hca);
     if (matters || port.state == "ACTIVE") {
       text("state", port.state);
@@ -265,7 +266,7 @@ absl::StatusOr<CheckOutput> CheckRdmaLink(const CheckContext& context) {
     text("phys_state", port.phys_state);
     text("link_layer", port.link_layer);
     const Expected expected = ExpectedOf(context.knowledge, port, ports, least_lanes);
-    // What a port that is down calls its rate is not one.
+    // The rate that a port shows while it is down is not valid.
     const bool up = port.state == "ACTIVE" && port.rate_gbps.has_value();
     v1::Finding rate = up ? FloatFinding("rate_gbps", node, device, *port.rate_gbps)
                           : UnknownFinding("rate_gbps", node, device);

@@ -9,8 +9,8 @@
 
 namespace galen::node {
 
-// What the knowledge says the port's adapter should have (knowledge/hardware/nics.yaml: rate_gbps,
-// width, write_floor_gbps, ...); nothing when it does not know the board, or not this of it.
+// The value of `fact` for the port's adapter model (knowledge/hardware/nics.yaml: rate_gbps, width,
+// write_floor_gbps, ...); nothing when the board or the fact is unknown.
 std::optional<double> NicFact(const knowledge::Knowledge& knowledge, const RdmaPort& port,
                               absl::string_view fact);
 

@@ -21,7 +21,7 @@
 namespace galen::node {
 namespace {
 
-// Finding outstanding_reads of each adapter that mlxconfig tells of.
+// Adds the finding outstanding_reads of each adapter that mlxconfig reports.
 absl::Status AddOutstandingReads(const CheckContext& context, std::vector<v1::Finding>& findings,
                                  std::vector<std::string>& wrong) {
   const host::Host& host = context.host;
@@ -59,15 +59,15 @@ absl::Status AddOutstandingReads(const CheckContext& context, std::vector<v1::Fi
   return absl::OkStatus();
 }
 
-// What the link of an adapter can do where it is plugged in. Nothing: not known.
+// The best link of an adapter in its slot. Nothing: unknown.
 struct SlotLink {
   std::optional<std::int64_t> gen;
   std::optional<std::int64_t> width;
 };
 
-// The lesser of the card and the bridge above it, as a slot may be built smaller than its card;
-// where lspci does not show the bridge, what most cards of the kind run at. `chosen`: somebody
-// chose what is shown.
+// The lesser of the card and the bridge above it, as a slot may be built smaller than its card; if
+// lspci does not show the bridge, the link of most cards of the kind. `chosen`: a user selected the
+// devices that are shown.
 SlotLink BestOf(const PciDevice& adapter, const std::vector<const PciDevice*>& adapters,
                 const std::vector<PciDevice>& devices, bool chosen) {
   const std::vector<const PciDevice*> above = BridgesAbove(adapter.address, devices);
@@ -91,7 +91,7 @@ SlotLink BestOf(const PciDevice& adapter, const std::vector<const PciDevice*>& a
       links.begin(), links.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   // Cards that do not agree by majority show nothing, nor does a card alone.
   if (usual != links.end() && usual->second >= 2) return {usual->first.first, usual->first.second};
-  // Of a card that somebody picked out its own width is what he misses.
+  // If somebody chose to show just this card, its own maximum width is the expected one.
   const bool lacks_lanes = adapter.link_width.has_value() && adapter.link_width_max.has_value() &&
                            *adapter.link_width < *adapter.link_width_max;
   if (!chosen || devices.size() > 1 || !lacks_lanes) return {};

@@ -11,7 +11,7 @@
 
 namespace galen::node {
 
-// What `mlxconfig -d <device> q` says of an adapter.
+// The settings of an adapter from `mlxconfig -d <device> q`.
 struct AdapterSettings {
   std::string type;  // "ConnectX6"
   // MAX_ACC_OUT_READ: reads over PCIe that may be under way at a time; 0: the firmware decides.

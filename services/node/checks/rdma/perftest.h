@@ -10,7 +10,7 @@
 
 namespace galen::node {
 
-// What one of the tools of perftest (ib_write_bw, ib_send_bw, ib_read_bw) printed.
+// The output of one of the tools of perftest (ib_write_bw, ib_send_bw, ib_read_bw).
 struct PerftestReport {
   struct Row {
     std::int64_t bytes = 0;
@@ -19,7 +19,7 @@ struct PerftestReport {
     double average_gbps = 0;
   };
   std::string device;
-  std::int64_t mtu = 0;   // 0: not said
+  std::int64_t mtu = 0;   // 0: not printed
   bool ethernet = false;  // "Link type : Ethernet"
   bool gpu_memory = false;
   bool both_ways = false;  // -b: each figure is the sum of both directions
@@ -30,7 +30,7 @@ struct PerftestReport {
   Row best(double least_bytes = 0) const;
 };
 
-// INVALID_ARGUMENT: it is no such output, or has no result (the test failed before). Linear. Pure.
+// INVALID_ARGUMENT: it is not such output, or has no result (the test failed before). Linear. Pure.
 absl::StatusOr<PerftestReport> ParsePerftest(absl::string_view text);
 
 }  // namespace galen::node

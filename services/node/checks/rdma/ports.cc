@@ -117,8 +117,9 @@ std::pair<std::string, std::string> CardAndPlace(const RdmaPort& port) {
   return {port.pci.substr(0, dot), absl::StrCat(port.pci.substr(dot + 1), "/", port.number)};
 }
 
-// Of cards that have several ports, those whose place is dark on every card while another is in
-// use: nobody put a cable in. One card alone does not show that, nor do ports that were up before.
+// Finds unused ports: on cards with several ports, a position that is dark on every card while
+// another position is in use, so that no cable was plugged in. One card alone does not show that,
+// nor do ports that were up before.
 std::set<const RdmaPort*> UnusedPorts(const std::vector<RdmaPort>& ports,
                                       const std::set<std::string>& hcas) {
   struct Place {
@@ -220,7 +221,7 @@ std::vector<RdmaPort> ParseIbstat(absl::string_view text) {
 
 absl::StatusOr<std::vector<RdmaPort>> ParseRdmaLink(absl::string_view json) {
   const nlohmann::json list = ParseJson(json);
-  if (!list.is_array()) return absl::InvalidArgumentError("rdma link: the output is no JSON list");
+  if (!list.is_array()) return absl::InvalidArgumentError("rdma link: output is not a JSON list");
   std::vector<RdmaPort> ports;
   for (const nlohmann::json& entry : list) {
     if (!entry.is_object()) continue;
@@ -235,8 +236,8 @@ absl::StatusOr<std::vector<RdmaPort>> ParseRdmaLink(absl::string_view json) {
     port.number = static_cast<int>(std::min<std::uint64_t>(number->get<std::uint64_t>(), 255));
     port.state = NormalState(text("state"));
     port.phys_state = PhysicalState(text("physical_state"));
-    // A port that netlink joins to a network device of Ethernet is told so; the rest it leaves
-    // open.
+    // netlink names the network device of an Ethernet port only; for the others the link layer
+    // stays open.
     if (!text("netdev").empty() && entry.find("lid") == entry.end()) port.link_layer = "Ethernet";
     if (entry.find("lid") != entry.end()) port.link_layer = "InfiniBand";
     ports.push_back(std::move(port));
@@ -298,7 +299,7 @@ std::vector<RdmaPort> PortsOfAddresses(const host::Host& host) {
   return ports;
 }
 
-// What programs tell of the ports, where the files of the kernel are not at hand.
+// The ports as tools report them, for when the kernel's files are unavailable.
 absl::StatusOr<std::vector<RdmaPort>> PortsOfTools(const host::Host& host,
                                                    const absl::Status& files) {
   const auto text = Output(host, {"ibstat"});
@@ -344,7 +345,7 @@ std::vector<std::string> Hcas(const std::vector<RdmaPort>& ports) {
 }
 
 std::set<std::string> FabricPorts(const std::vector<RdmaPort>& ports) {
-  // Ports that are switched off are no fabric, whatever they could speak.
+  // Ports that are disabled do not form a fabric, whichever protocol they support.
   bool infiniband = false;
   bool enabled = false;
   for (const RdmaPort& port : ports) {

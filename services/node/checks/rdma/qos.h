@@ -12,7 +12,7 @@
 
 namespace galen::node {
 
-// What `mlnx_qos -i <netdev>` prints.
+// The output of `mlnx_qos -i <netdev>`.
 struct QosSettings {
   static constexpr int kPriorities = 8;
   std::string trust;                    // "dscp", "pcp"
@@ -23,8 +23,8 @@ struct QosSettings {
 // INVALID_ARGUMENT: the output says nothing of PFC. Linear. Pure.
 absl::StatusOr<QosSettings> ParseMlnxQos(absl::string_view text);
 
-// Whether what is sent with this traffic class (the byte of NCCL_IB_TC: DSCP in its upper six bits)
-// goes at a priority that PFC protects; nothing where the settings do not tell. Pure.
+// Whether traffic of this class (the byte of NCCL_IB_TC: DSCP in its upper six bits) is sent at a
+// priority that PFC protects; nothing if the settings do not say. Pure.
 std::optional<bool> IsProtected(const QosSettings& settings, int traffic_class);
 
 // rdma.qos: PFC, ECN and trust of the Ethernet ports, against the job's traffic class.

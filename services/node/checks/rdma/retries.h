@@ -10,9 +10,9 @@
 
 namespace galen::node {
 
-// What has to be sent again at the measured ports between its making and Add(): growth of the
-// counters that rdma.counters of the knowledge lists for it. What the node's other adapters do,
-// such as one to a storage network, is none of it.
+// Counts retransmissions at the measured ports between construction and Add(): growth of the
+// counters that rdma.counters of the knowledge lists for them. Traffic of the node's other
+// adapters, such as one to a storage network, does not count.
 class Retries {
  public:
   // `context` must outlive this.

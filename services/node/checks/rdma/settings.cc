@@ -67,8 +67,8 @@ std::optional<bool> IndexRoutable(const GidTable& table, std::int64_t index, boo
   return ipv6 ? std::optional<bool>(true) : std::nullopt;
 }
 
-// The kind of address that stands at an index; "" where the table is not known. Both ends of a
-// connection must have the same.
+// The kind of address at an index; "" if the table is unknown. Both ends of a connection must have
+// the same kind.
 std::string KindOfAddress(const GidTable& table, std::int64_t index) {
   if (table.gids.empty() || table.types.empty()) return "";
   const auto gid = table.gids.find(static_cast<int>(index));
@@ -130,7 +130,8 @@ absl::StatusOr<CheckOutput> CheckGid(const CheckContext& context) {
   const bool ipv6 = ChoosesIpv6(host);
   std::int64_t configured = ConfiguredGidIndex(host).value_or(kNoIndex);
   NcclRelease nccl;
-  // What the job runs with tells only where nothing sets the index: it costs reading the logs.
+  // The job's NCCL release matters only if nothing sets the index, and finding it costs reading the
+  // logs.
   if (configured < 0 && std::any_of(ports.begin(), ports.end(), [](const RdmaPort& port) {
         return port.link_layer == "Ethernet";
       })) {
@@ -177,7 +178,7 @@ absl::StatusOr<CheckOutput> CheckGid(const CheckContext& context) {
     all_valid = all_valid && valid.value_or(false);
     if (!valid.value_or(true)) {
       wrong.push_back(absl::StrCat("index ", configured, " of ", port.hca,
-                                   " is no RoCE v2 address that is routed",
+                                   " is not a routable RoCE v2 address",
                                    index.has_value() ? absl::StrCat("; ", *index, " is") : ""));
     }
   }
@@ -227,7 +228,7 @@ absl::StatusOr<CheckOutput> CheckPkey(const CheckContext& context) {
                                                : UnknownFinding("full_member", node, device));
     if (full.has_value() && !*full) {
       wrong.push_back(
-          absl::StrCat(port.hca, " is no full member by the key at index ", configured,
+          absl::StrCat(port.hca, " is not a full member by the key at index ", configured,
                        usable.has_value() ? absl::StrCat(", but by that at ", *usable) : ""));
     }
   }

@@ -40,7 +40,7 @@ Manager ManagerHere(const CheckContext& context, const CheckData& data) {
   Manager manager;
   const auto generation = data.Patterns("ndr_switch");
   ForEachWantedLine(context, LogsOf::kThisNode, kSubnetManagerWant, [&](const LogLine& line) {
-    // A log of no particular node tells of the fabric, and not of who manages it.
+    // A log without a node describes the fabric, but does not show which node manages it.
     if (line.log->node.empty() || !manager.log.Add(line.text)) return;
     manager.ndr_in_log |= !CheckData::FirstMatch(generation, line.text).empty();
   }).IgnoreError();
@@ -74,7 +74,7 @@ std::string Frequent(const OpenSmLog& log) {
   return absl::StrJoin(shown, ", ");
 }
 
-// What the ports of InfiniBand tell.
+// A summary of the InfiniBand ports.
 struct Fabric {
   bool infiniband = false;
   bool ndr = false;
@@ -152,7 +152,8 @@ absl::StatusOr<CheckOutput> CheckSubnetManager(const CheckContext& context) {
   GALEN_ASSIGN_OR_RETURN(const double ndr_lane, data.Number("ndr_lane_gbps"));
   const Fabric fabric = FabricOf(ports, ndr_lane);
   if (!fabric.infiniband) return absl::NotFoundError("no port runs InfiniBand");
-  // The manager itself is asked: a port that is active stays so, with its address, when it is gone.
+  // Queries the manager itself: a port that is active stays so, with its address, after the manager
+  // is gone.
   std::optional<bool> reachable;
   if (fabric.trained) reachable = Asked(context.host, data);
   std::string by = "sminfo";

@@ -13,7 +13,7 @@
 
 namespace galen::node {
 
-// What OpenSM writes of itself, fed line by line. Lines of other programs change nothing. Bounded.
+// The findings in OpenSM's log, fed line by line. Lines of other programs change nothing. Bounded.
 class OpenSmLog {
  public:
   static constexpr std::size_t kMaxCodes = 256;

@@ -24,7 +24,7 @@ namespace {
 
 using nlohmann::json;
 
-// What mlxlink prints of a bit error rate that it cannot tell from none.
+// The bit error rate that mlxlink prints if it is too small to measure.
 constexpr absl::string_view kNoErrors = "15E-255";
 // Flags of the module that are 1 in a fault. "Rx Output Valid" is not one: sound modules show 0.
 constexpr const char* kFlags[] = {"Tx Fault [per lane]",   "Tx LOS [per lane]",
@@ -84,7 +84,7 @@ Ranged ParseRanged(absl::string_view text) {
   return ranged;
 }
 
-// Whether a flag is set for any lane; nothing where it is not told.
+// Whether a flag is set for any lane; nothing if it is not reported.
 std::optional<bool> Flag(const json& module, const char* name) {
   const auto it = module.find(name);
   if (it == module.end()) return std::nullopt;
@@ -223,7 +223,7 @@ absl::StatusOr<CheckOutput> CheckTransceiver(const CheckContext& context) {
                                : absl::StatusOr<Transceiver>(by_mlxlink.status());
     }
     if (!module.ok()) {
-      // mlxlink that prints something else than it should is an error; not having it is none.
+      // Unexpected output of mlxlink is an error; a missing mlxlink is not.
       last = module.status();
       continue;
     }

@@ -11,7 +11,7 @@
 
 namespace galen::node {
 
-// A cable or module and the signal on it. What was not told is absent or empty.
+// A cable or module and the signal on it. Values that were not reported are absent or empty.
 struct Transceiver {
   std::string state;       // "Active", "Down"
   std::string phys_state;  // "ETH_AN_FSM_ENABLE", "Disabled"

@@ -50,7 +50,7 @@ bool HasSpeed(const BmcSensor& sensor) {
   return sensor.unit == "RPM" && LeadingDouble(sensor.reading).has_value();
 }
 
-// What the log and the sensors say of one kind of fault.
+// Faults by kind, from the log and the sensors.
 using Faults = std::map<std::string, std::set<std::string>>;
 
 }  // namespace
@@ -126,7 +126,7 @@ absl::StatusOr<CheckOutput> CheckBmc(const CheckContext& context) {
   Faults faults;
   const auto patterns = data.Patterns();
   if (log.ok()) {
-    // Of each sensor and event the last entry counts: one that is over is over.
+    // The last entry of each sensor and event counts: a fault that has cleared does not.
     std::map<std::pair<std::string, std::string>, std::pair<std::string, bool>> standing;
     for (const SelEntry& entry : ParseSel(*log)) {
       // A fault of another year explains nothing; one without a date may.
@@ -165,8 +165,8 @@ absl::StatusOr<CheckOutput> CheckBmc(const CheckContext& context) {
       faults[kind].insert(CleanText(text, 200));
     }
   }
-  // A log that names no fault is an answer; sensors alone know voltages, and fans where they tell a
-  // speed. Those of a supply are bits that mean something else on each board.
+  // A log that names no fault is an answer; sensors alone cover voltages, and fans if they report a
+  // speed. Those of a supply are bits whose meaning differs between boards.
   const auto flag = [&](const char* name, bool known) {
     output.findings.push_back(known || !faults[name].empty()
                                   ? BoolFinding(name, node, "", !faults[name].empty())

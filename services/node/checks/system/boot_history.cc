@@ -25,8 +25,8 @@ std::optional<double> Uptime(const host::Host& host) {
   return uptime.ok() ? LeadingDouble(*uptime) : std::nullopt;
 }
 
-// What the kernel left in the firmware's store when it died (fs/pstore), oldest part first; "none"
-// when it left nothing. Parts of one record hold the log from its end backwards.
+// The log that the kernel left in the firmware's store when it died (fs/pstore), oldest part first;
+// "none" when it left nothing. Parts of one record hold the log from its end backwards.
 std::optional<std::string> PanicRecord(const host::Host& host) {
   const auto parts = host.Glob("/sys/fs/pstore/dmesg-*");
   if (!parts.ok()) {
@@ -67,7 +67,7 @@ std::string PanicReason(absl::string_view record) {
   for (const absl::string_view line : Lines(record)) {
     std::string text;
     if (!RE2::PartialMatch(re2::StringPiece(line.data(), line.size()), reason, &text)) continue;
-    // The panic names its cause; what stands before it is only part of it.
+    // The panic names its cause; the lines before it are only part of it.
     if (absl::StartsWith(text, "Kernel panic")) return CleanText(text, 200);
     if (found.empty()) found = CleanText(text, 200);
   }

@@ -12,7 +12,7 @@
 
 namespace galen::node {
 
-// What `argv` printed. Errors of the host pass through. A program that failed and printed nothing
+// The output of `argv`. Errors of the host pass through. A program that failed and printed nothing
 // is PERMISSION_DENIED when it says so, else FAILED_PRECONDITION with its first line of complaint.
 absl::StatusOr<std::string> Output(const host::Host& host, const std::vector<std::string>& argv,
                                    host::View view = host::View::kHost);
@@ -24,7 +24,7 @@ absl::StatusOr<std::string> FirstLine(const host::Host& host, absl::string_view 
 // Lines of a text, each cut at 4 KiB: no parser sees a longer one.
 std::vector<absl::string_view> Lines(absl::string_view text);
 
-// Words of a line, parted by blanks and tabs.
+// Words of a line, separated by blanks and tabs.
 std::vector<absl::string_view> Words(absl::string_view line);
 
 // The number that a text starts with: "16 kB" gives 16; nothing when it starts with none.

@@ -19,7 +19,7 @@ constexpr int kMaxDepth = 8;
 
 constexpr absl::string_view kGroups = "/sys/fs/cgroup";
 
-// What lies this deep is of one job, pod or session: above it are the slices of the machine.
+// Groups at this depth belong to one job, pod or session; above them are the slices of the machine.
 constexpr std::ptrdiff_t kOwnDepth = 3;
 
 // Whether `group` is `folder` or below it.

@@ -115,7 +115,7 @@ std::string FaultOf(const DriveHealth& drive) {
   if (drive.pending_sectors.value_or(0) > 0) {
     faults.push_back(absl::StrCat(*drive.pending_sectors, " sectors wait to be replaced"));
   }
-  // A drive that has run has been switched on: its log was lost or is made up.
+  // A drive that has run was switched on at least once: its log was lost or is faked.
   if (drive.power_on_hours.value_or(0) > 0 && drive.power_cycles.has_value() &&
       *drive.power_cycles == 0) {
     faults.push_back(absl::StrCat("its counters are implausible: ", *drive.power_on_hours,

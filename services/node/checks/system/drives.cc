@@ -36,7 +36,7 @@ std::vector<std::string> Reports(const host::Host& host, absl::Status* why) {
   std::vector<std::string> reports;
   *why = absl::UnavailableError("no report of smartctl was captured");
   for (const std::vector<std::string>& command : commands) {
-    // smartctl exits with bits that tell of faults, and prints its report all the same.
+    // smartctl reports faults in bits of its exit code and prints its report all the same.
     auto text = Output(host, command);
     if (text.ok()) {
       reports.push_back(*std::move(text));
@@ -132,7 +132,8 @@ absl::StatusOr<CheckOutput> CheckDrives(const CheckContext& context) {
         read_only = read_only || option == "ro";
         emergency = emergency || option == "emergency_ro" || option == "shutdown";
       }
-      // Mounted so by intent is no fault: the kernel has to have said that it gave up writing.
+      // An intended read-only mount is not a fault: the kernel must have logged that it gave up
+      // writing.
       const bool told = turned_read_only.contains(std::string(BaseName(words[0])));
       const bool fault = emergency || (read_only && told);
       const std::string device = absl::StrCat("mount:", words[1]);
@@ -146,7 +147,7 @@ absl::StatusOr<CheckOutput> CheckDrives(const CheckContext& context) {
   }
 
   std::optional<std::int64_t> missing = MissingControllers(host);
-  // The bus says how it is now; the log tells of one that may be back.
+  // The bus shows the present state; a drive that the log reports may be back.
   if (!missing.has_value() && gone > 0) missing = gone;
   add(missing.has_value() ? IntFinding("drives_missing", node, "", *missing)
                           : UnknownFinding("drives_missing", node, ""));
@@ -163,7 +164,7 @@ absl::StatusOr<CheckOutput> CheckDrives(const CheckContext& context) {
     ++answers;
     const std::string device =
         drive->device.empty() ? std::string() : absl::StrCat("disk:", drive->device);
-    // What smartctl cannot ask may be well: a volume of a RAID controller, a bridge.
+    // A device that smartctl cannot query may be sound: a volume of a RAID controller, a bridge.
     const std::size_t unasked = std::erase_if(drive->errors, [&](const std::string& error) {
       return !CheckData::FirstMatch(not_opened, error).empty();
     });

@@ -12,7 +12,7 @@
 
 namespace galen::node {
 
-// What a drive says of itself.
+// The health that a drive reports.
 struct DriveHealth {
   std::string device;  // "nvme0", "sdb"
   std::string model;
@@ -38,7 +38,7 @@ absl::StatusOr<DriveHealth> ParseSmartctl(absl::string_view json);
 // Output of `smartctl -a` without -j. DATA_LOSS: it is not that.
 absl::StatusOr<DriveHealth> ParseSmartctlText(absl::string_view text);
 
-// What is wrong with the drive, in words; empty: nothing. Pure.
+// The drive's faults in words; empty: none. Pure.
 std::string FaultOf(const DriveHealth& drive);
 
 // An array of /proc/mdstat.
@@ -46,7 +46,7 @@ struct MdArray {
   std::string name;
   bool active = false;
   bool broken = false;     // it lost a member that it cannot do without
-  bool container = false;  // a firmware's: arrays lie in it, it is none itself
+  bool container = false;  // a firmware's: it contains arrays and is not one itself
   int wanted = 0;          // members that it should have; 0: not stated
   int present = 0;         // members in use
   bool rebuilding = false;

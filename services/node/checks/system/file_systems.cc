@@ -122,7 +122,7 @@ absl::StatusOr<CheckOutput> CheckDisk(const CheckContext& context) {
                                   ? FloatFinding("used_pct", node, device, *system.used_pct)
                                   : UnknownFinding("used_pct", node, device));
     const auto it = inodes.find(system.target);
-    // A file system that makes inodes as it needs them has none to count.
+    // A file system that creates inodes on demand has no count of them.
     if (it == inodes.end() || it->second.has_value()) {
       output.findings.push_back(it == inodes.end()
                                     ? UnknownFinding("inodes_used_pct", node, device)

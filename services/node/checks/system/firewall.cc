@@ -40,7 +40,7 @@ bool IsModuleThatTakesAll(absl::string_view name) {
          name == "multiport" || name == "addrtype";
 }
 
-// What the match `word` takes, with `value` behind it.
+// The connections that the match `word` with the argument `value` takes.
 Takes TakenBy(absl::string_view word, absl::string_view value, bool negated,
               const PortRange& high) {
   const auto all_or_none = [&](bool matches) {

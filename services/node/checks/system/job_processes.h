@@ -15,12 +15,11 @@ struct JobProcesses {
   host::View view = host::View::kJob;
 };
 
-// Of a bundle: those whose entries in /proc the job's view shows, by the numbers that they have
-// there. On a live host that view shows everybody's processes, or those of a container by numbers
-// of its own: there it is the process that is known to be the job's and all that it started, by the
-// numbers that the host gives them; and all that was started with it, where a program stands above
-// it that starts the processes of one job only (`job_hosts` of system.process_load). None where the
-// job is not known.
+// In a bundle: the processes in the job's view of /proc, by their numbers there. On a live host
+// that view shows everybody's processes, or those of a container by numbers of its own. There it is
+// the process known to be the job's, all that it started, and all that was started with it by a
+// program above it that starts the processes of one job only (`job_hosts` of system.process_load),
+// by the host's numbers. Empty if the job is unknown.
 JobProcesses FindJobProcesses(const CheckContext& context);
 
 }  // namespace galen::node

@@ -20,7 +20,7 @@ namespace {
 // Links that a follower remembers: a machine has fewer, a hostile log may name more.
 constexpr std::size_t kMostLinks = 4096;
 
-// What the lines so far say about the ones to come.
+// A scan of the log; earlier lines decide how later ones are read.
 class Scan {
  public:
   // `patterns` must outlive this.
@@ -48,7 +48,7 @@ class Scan {
     return std::move(events_);
   }
 
-  // What came since the last call; every line counts for itself then.
+  // Returns the events since the last call; later lines are not merged with them.
   std::vector<KernelEvent> Take() {
     index_.clear();
     if (links_.size() > kMostLinks) links_.clear();
@@ -97,7 +97,7 @@ class Scan {
     Add(std::move(event));
   }
 
-  // Links that come up with the machine are no events, nor is a port that never had a cable.
+  // A link that comes up at boot is not an event, nor is a port that never had a cable.
   bool KeepLink(const knowledge::v1::KernelLine& form, const KernelEvent& event) {
     const std::string& code = form.code();
     if (code != "link_down" && code != "link_up") return true;
@@ -114,8 +114,9 @@ class Scan {
     return std::exchange(link.went_down, false);
   }
 
-  // "memcg:python3" or "global:python3"; the line before tells the scope where the kill does not,
-  // and the group. It stands for all kills up to the next such line: a group may die as a whole.
+  // "memcg:python3" or "global:python3"; the line before the kill has the group, and the scope if
+  // the kill lacks it. It applies to all kills up to the next such line: a group may die as a
+  // whole.
   bool NameKill(absl::string_view kind, const KernelGroups& groups, KernelEvent* event) {
     if (kind == "constraint") {
       memcg_kill_ = groups.code == "CONSTRAINT_MEMCG";
@@ -143,7 +144,7 @@ class Scan {
     event.last = event.order;
     if (event.time.has_value() && (*event.time < window_.from || *event.time > window_.to)) return;
     event.count = 1;
-    // The text tells switch errors apart; their code is only the severity.
+    // The text distinguishes switch errors; their code is only the severity.
     std::string kind = event.code;
     if (event.family == EventFamily::KERNEL_SXID) {
       static const RE2 number(R"(SXid \([^)]*\): (\d+))");

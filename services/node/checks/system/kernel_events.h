@@ -14,7 +14,7 @@
 
 namespace galen::node {
 
-// What kind of thing the kernel said.
+// The kind of a kernel message.
 using EventFamily = knowledge::v1::KernelFamily;
 
 // One kind of event on one device, with how often it was logged.
@@ -35,7 +35,7 @@ struct KernelEvent {
   bool platform = false;
 };
 
-// Which part of a log counts. A line whose time cannot be told always does.
+// The part of a log that counts. A line of unknown time always does.
 struct KernelWindow {
   absl::Time from = absl::InfinitePast();
   absl::Time to = absl::InfiniteFuture();
@@ -55,8 +55,8 @@ class KernelLogFollower {
   KernelLogFollower(std::shared_ptr<const KernelPatterns> patterns, std::optional<absl::Time> boot);
   ~KernelLogFollower();
 
-  // What the next line says: nothing, mostly. What earlier lines said is remembered as far as it
-  // explains later ones, and no further.
+  // The events of the next line: usually none. Earlier lines are remembered only as far as they
+  // explain later ones.
   std::vector<KernelEvent> Next(absl::string_view line);
 
  private:

@@ -65,10 +65,10 @@ std::string DeviceOf(const KernelEvent& event, const std::map<std::string, std::
   }
 }
 
-// A kill within a control group is the job's own when the limit is of one of its groups. Where the
-// log does not name the group, and the groups that were captured of the job count no kill, it was
-// of another group on the same node. On a live host the group of one process is known: that it
-// counts none says nothing of the other ranks.
+// A kill within a control group is the job's own when the limit is of one of its groups. If the log
+// does not name the group, and the job's captured groups count no kill, it was of another group on
+// the same node. On a live host only the group of one process is known: its count of 0 does not
+// exclude the other ranks.
 void NameOtherGroups(const host::Host& host, std::vector<KernelEvent>* events) {
   const std::vector<std::string> job = JobMemoryGroups(host);
   const bool none_counted = !host.live() && JobOomKills(host).value_or(1) == 0;

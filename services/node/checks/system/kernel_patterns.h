@@ -30,7 +30,7 @@ class KernelPatterns {
   KernelPatterns(const KernelPatterns&) = delete;
   KernelPatterns& operator=(const KernelPatterns&) = delete;
 
-  // Indices of the forms that match, lowest first: the first one decides. One pass over the line.
+  // Indices of the forms that match, lowest first: the first one decides. Scans the line once.
   void Match(absl::string_view line, std::vector<int>* matches) const;
   const knowledge::v1::KernelLine& form(int index) const {
     return forms_[static_cast<std::size_t>(index)];

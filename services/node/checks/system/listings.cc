@@ -14,7 +14,7 @@
 namespace galen::node {
 namespace {
 
-// Ten thousand cores: what is more is no load of a process.
+// Ten thousand cores: a higher value is not the load of a process.
 constexpr double kMostLoad = 1e6;
 
 }  // namespace

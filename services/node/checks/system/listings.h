@@ -39,9 +39,9 @@ struct ListedProcess {
 // the first one. Pure.
 std::vector<ListedProcess> ParseProcesses(absl::string_view text);
 
-// What each process takes of one core, in per cent, by its number: the last of the tables that
-// `top -b -n 2` prints. The first one is of the processes' lives, so with one alone there is none.
-// Pure.
+// The share of one core that each process uses, in per cent, by its number: from the last of the
+// tables that `top -b -n 2` prints. The first table covers the processes' lives, so with that one
+// alone the result is empty. Pure.
 std::map<std::int64_t, double> ParseTop(absl::string_view text);
 
 // The processes that belong with `own`: those, what started them up to the first process whose

@@ -95,7 +95,7 @@ absl::StatusOr<std::int64_t> ReadLogLines(const host::JobLog& log,
   LineCutter cutter(log, on_line);
   while (true) {
     const auto chunk = reader->Next();
-    // What came before the damage is good.
+    // The text before the damage is valid.
     if (!chunk.ok() || chunk->empty()) break;
     cutter.Feed(*chunk);
   }

@@ -26,7 +26,7 @@ class LogMatcher {
   // `cache_directory`: see log_scan::PatternDatabase.
   LogMatcher(absl::Span<const std::vector<std::string>> sets, const std::string& cache_directory);
 
-  // Sets that match each line. Scan() does not tell them.
+  // Sets that match each line. Scan() does not report them.
   Sets every_line() const { return every_line_; }
 
   // A line that is matched: its place in the text, without its newline.
@@ -36,7 +36,7 @@ class LogMatcher {
     Sets sets = 0;
   };
 
-  // What one scan at a time needs.
+  // Working memory for one scan at a time.
   log_scan::PatternDatabase::Scratch NewScratch() const { return database_->NewScratch(); }
 
   // The lines of `block`, which holds whole lines, that one of the sets matches, in order, into

@@ -18,7 +18,7 @@
 namespace galen::node {
 namespace {
 
-// What small logs may unpack to.
+// The most bytes that small logs may unpack to.
 constexpr std::size_t kSmallText = std::size_t{1} << 20;
 
 // Finds in a stream of text the lines that are wanted.
@@ -82,7 +82,7 @@ class Picker {
   std::int64_t lines_ = 0;
 };
 
-// What finds the lines of the wants. The last few are kept: to compile one takes a tenth of a
+// The compiled matcher of the wants. The last few are cached: compiling one takes a tenth of a
 // second.
 std::shared_ptr<const LogMatcher> MatcherOf(absl::Span<const LogWant* const> wants,
                                             const knowledge::Knowledge& knowledge) {
@@ -121,7 +121,7 @@ absl::StatusOr<std::int64_t> ScanLog(
   Picker picker(log, matcher, dated, on_line);
   while (true) {
     const auto chunk = reader->Next();
-    // What came before the damage is good.
+    // The text before the damage is valid.
     if (!chunk.ok() || chunk->empty()) break;
     picker.Feed(*chunk);
   }

@@ -29,11 +29,11 @@ absl::StatusOr<std::int64_t> ScanLog(
 // One reading of some logs for some wants, and what it found. Thread-safe once it is made.
 class LogReading {
  public:
-  // Of the lines that are kept for ForEachWantedLine.
+  // Limits of the lines kept for ForEachWantedLine.
   static constexpr std::size_t kMostKeptBytes = std::size_t{1} << 20;  // of one want
   static constexpr std::size_t kMostKeptInAll = std::size_t{8} << 20;
-  // Logs of no more than this together are kept as they are: to work out what finds the lines of
-  // all wants takes longer than to read them.
+  // Logs of no more than this together are kept whole: compiling a matcher for all wants takes
+  // longer than reading them.
   static constexpr std::int64_t kSmall = 256 << 10;
 
   // Reads all of `logs`. `wants` holds kMaxSets at most, and constants only.
@@ -44,7 +44,7 @@ class LogReading {
   // How many lines the i-th log has, or why it could not be read.
   const absl::StatusOr<std::int64_t>& lines(std::size_t i) const { return lines_[i]; }
 
-  // What was made of the lines of a want that was read for and has a fold.
+  // The fold of a want that was read for and has one.
   std::shared_ptr<const LogFold> Fold(const LogWant& want, const FoldBasis& basis);
 
   // The lines of a want that was read for, of the logs for which `take` holds. Reads those logs
@@ -85,7 +85,7 @@ class LogReading {
   std::vector<Text> texts_;  // by log, when small
   std::size_t kept_in_all_ = 0;
   std::vector<Result> results_;
-  // Of small logs the folds are made when they are asked for.
+  // For small logs the folds are made on request.
   Mutex mu_;
   std::vector<std::shared_ptr<const LogFold>> folds_ ABSL_GUARDED_BY(mu_);
 };

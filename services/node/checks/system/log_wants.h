@@ -12,8 +12,8 @@
 
 namespace galen::node {
 
-// What is made of the lines of all logs of a job, fed in the order of the logs. What it keeps is
-// bounded, whatever the lines are.
+// A summary of the lines of all logs of a job, fed in the order of the logs. Its memory is bounded,
+// whatever the lines are.
 class LogFold {
  public:
   virtual ~LogFold() = default;
@@ -21,7 +21,7 @@ class LogFold {
   virtual void Add(const LogLine& line) = 0;
 };
 
-// What a fold goes by.
+// The parameters of a fold.
 struct FoldBasis {
   const knowledge::Knowledge& knowledge;  // during the call only
   absl::Time window_end = absl::InfiniteFuture();
@@ -35,10 +35,10 @@ struct LogWant {
   // RE2 expressions: a line that matches none of them is of no use. Those of the catalogue where it
   // has them. Pure.
   std::vector<std::string> (*expressions)(const knowledge::Knowledge& knowledge);
-  // What is made of the lines of all nodes: the same for whichever node is asked. nullptr: the
+  // Makes the fold of the lines of all nodes; it is the same for every node that asks. nullptr: the
   // lines themselves are given out (ForEachWantedLine).
   std::unique_ptr<LogFold> (*fold)(const FoldBasis& basis) = nullptr;
-  // LogLine::dated is looked for.
+  // Whether LogLine::dated is filled in.
   bool dated = false;
 };
 

@@ -179,7 +179,7 @@ absl::StatusOr<CheckOutput> CheckStuckProcesses(const CheckContext& context) {
     if (pid == 2 || words[1] == "2") continue;
     ++stuck;
     const std::string process = absl::StrCat("process:", pid);
-    // The kernel tells others than root no function, and `ps aux` has no such column.
+    // Without root the kernel does not show the function, and `ps aux` has no such column.
     const bool told = words[4] != "-" && words[4] != "0" && words[4] != "?";
     const bool network = std::any_of(
         network_fs.begin(), network_fs.end(),
@@ -233,8 +233,8 @@ absl::StatusOr<CheckOutput> CheckMachineCheck(const CheckContext& context) {
   }
   const auto events = KernelEvents(context);
   if (!corrected.has_value() && !uncorrected.has_value() && !events.ok()) return events.status();
-  // A log without such lines is no count: firmware may keep them to itself where no driver of the
-  // memory controller is loaded, and the errors that stop a machine are seldom logged.
+  // A log without such lines is not a count of 0: firmware may keep them to itself if no driver of
+  // the memory controller is loaded, and the errors that stop a machine are seldom logged.
   std::int64_t logged = 0;
   if (events.ok()) {
     for (const KernelEvent& event : *events) {

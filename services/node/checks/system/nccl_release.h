@@ -8,10 +8,10 @@
 
 namespace galen::node {
 
-// What tells how the job's NCCL chooses its addresses.
+// The job's NCCL version and the setting by which it chooses its addresses.
 struct NcclRelease {
   std::string version;    // "2.18.1+cuda12.1"; empty: not known
-  std::string gid_index;  // what NCCL_IB_GID_INDEX was set to, as the log says; empty: not said
+  std::string gid_index;  // NCCL_IB_GID_INDEX in the log; empty: not logged
 };
 
 // From the logs of the job, which say what ran, else from its Python packages. Reads all logs.

@@ -39,7 +39,7 @@ std::optional<std::int64_t> PairedField(absl::string_view text, absl::string_vie
   return std::nullopt;
 }
 
-// What the machine says of one name.
+// The result of resolving one name.
 enum class Resolved { kYes, kNo, kUnknown };
 
 Resolved Resolve(const host::Host& host, const std::vector<std::string>& getent) {
@@ -55,8 +55,8 @@ bool IsAddress(absl::string_view text) {
          (!text.empty() && text.find_first_not_of("0123456789.") == absl::string_view::npos);
 }
 
-// Names of other nodes that this one was asked for and does not know. That all are known is told
-// only where what the job goes by is among them: nodes may have names that no job uses.
+// Names of other nodes that this node was asked to resolve and could not. It reports that all are
+// known only if a name that the job uses is among them: nodes may have names that no job uses.
 v1::Finding UnresolvedPeers(const host::Host& host, CheckOutput& output) {
   constexpr std::size_t kMostNames = 16;
   const std::string& node = host.name();
@@ -88,9 +88,9 @@ v1::Finding UnresolvedPeers(const host::Host& host, CheckOutput& output) {
                                                  : UnknownFinding("peer_unresolved", node, "");
 }
 
-// What `ss -tan` says of sockets of this machine at a port: "none", or what holds it where that is
-// not the job itself. Nothing where that is not told: which process it is the listing does not say,
-// and one that listens may be the job's own.
+// The state of a port by the sockets in `ss -tan`: "none", or its holder if that is not the job
+// itself. Nothing if that is unknown: the listing does not name the process, and a listening one
+// may be the job's own.
 std::optional<std::string> HolderOf(absl::string_view ss, std::int64_t port, bool ephemeral) {
   bool heading = false;
   bool job_or_its_remains = false;
@@ -131,7 +131,7 @@ absl::StatusOr<CheckOutput> CheckResolve(const CheckContext& context) {
   if (const auto found = Output(host, {"getent", "hosts", node}); found.ok()) {
     text = *found;
   } else {
-    // The file comes first where nothing else was asked.
+    // Without an answer of getent /etc/hosts decides, which comes first by default.
     GALEN_ASSIGN_OR_RETURN(const std::string hosts, host.ReadFile("/etc/hosts"));
     for (const absl::string_view line : Lines(hosts)) {
       const std::vector<absl::string_view> words = Words(line.substr(0, line.find('#')));
@@ -212,7 +212,7 @@ absl::StatusOr<CheckOutput> CheckTcpCounters(const CheckContext& context) {
             ? absl::StrCat("too few TCP segments were sent (", *sent, ") to tell how many are lost")
             : "how many TCP segments were sent again is not known";
   }
-  // Since boot, which nothing is judged by: it is told beside what else is found.
+  // Counted since boot, so not judged: reported beside the other findings.
   for (const auto& [finding, column] : {std::pair("timeouts_total", "TCPTimeouts"),
                                         std::pair("listen_drops_total", "ListenDrops")}) {
     const auto total = netstat.ok() ? PairedField(*netstat, "TcpExt:", column) : std::nullopt;

@@ -204,7 +204,7 @@ absl::StatusOr<CheckOutput> CheckNetworkFs(const CheckContext& context) {
   std::size_t nfs_mounts = 0;
   for (const Mounted& mount : mounted) {
     const std::string device = absl::StrCat("mount:", mount.target);
-    // Only the client of NFS says so in this way: that it says nothing of another is no answer.
+    // Only the NFS client logs this: its silence about another file system proves nothing.
     const bool nfs = mount.type == "nfs" || mount.type == "nfs4";
     nfs_mounts += nfs ? 1 : 0;
     if (!events.ok() || !nfs) {

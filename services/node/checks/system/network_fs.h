@@ -13,7 +13,7 @@
 
 namespace galen::node {
 
-// What /proc/self/mountstats says of one NFS mount, since it was mounted
+// The statistics of one NFS mount in /proc/self/mountstats, since it was mounted
 // (Documentation/filesystems/nfs/rpc-server-gss and nfs-utils' mountstats(8) explain the fields).
 struct NfsMount {
   std::string source;  // "10.0.0.1:/export"

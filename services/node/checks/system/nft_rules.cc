@@ -92,10 +92,10 @@ std::optional<PortRange> Ports(absl::string_view text) {
   return range;
 }
 
-// What a match compares.
+// The property that a match compares.
 enum class What { kState, kStatus, kInterface, kProtocol, kFamily, kCast, kPort, kAddressType };
 
-// Of one value. kSome: some of the connections have it, or it is not known whether.
+// The result for one value. kSome: some of the connections have it, or that is unknown.
 Takes TakenByValue(What what, absl::string_view value, const PortRange& high) {
   const auto all_if = [](bool all) { return all ? Takes::kAll : Takes::kNone; };
   switch (what) {
@@ -142,7 +142,7 @@ struct Key {
   std::size_t words;
 };
 
-// What the words from `at` on compare; nothing: something that is not known here.
+// The property that the words from `at` on compare; nothing: it is unsupported here.
 std::optional<Key> KeyAt(const std::vector<Token>& tokens, std::size_t at) {
   struct Known {
     std::vector<absl::string_view> words;
@@ -225,10 +225,11 @@ class RuleReader {
   }
 
  private:
-  // A rule that turns away or lets in nobody knows whom.
+  // Adds a rule whose verdict is unknown.
   void Unjudged(Takes takes) { rules_.push_back({takes, std::string(kUnjudged), true}); }
 
-  // Takes up what `words` from `at` on do to what the rule takes; false when they are no verdict.
+  // Adds the verdict at `at` in `words` for the connections that the rule takes; false when it is
+  // not a verdict.
   bool Decides(const std::vector<Token>& words, std::size_t at, Takes takes) {
     const Token& word = words[at];
     if (word.Is("accept") || word.Is("drop") || word.Is("reject") || word.Is("return")) {

@@ -6,12 +6,12 @@
 
 namespace galen::node {
 
-// What `nft list ruleset` does to new connections over IPv4 to the ports `high`: every chain with
-// `hook input` of a table of family ip or inet has to let them pass. Rules are taken as those of
-// iptables are (firewall.h). A rule that is cut off, a verdict of a program, a map that is listed
-// elsewhere, and a text without its end are not judged: what they leave open is kSome. With
-// `iptables_is_read` only kClosed is told of chain INPUT of table ip filter: iptables keeps its own
-// there, which iptables-save prints. Pure; takes time in the length of the text.
+// The effect of `nft list ruleset` on new connections over IPv4 to the ports `high`: every chain
+// with `hook input` of a table of family ip or inet has to let them pass. Rules are taken as those
+// of iptables are (firewall.h). A rule that is cut off, a verdict of a program, a map that is
+// listed elsewhere, and a text without its end are not judged and leave the result kSome. With
+// `iptables_is_read` only kClosed is reported for chain INPUT of table ip filter: iptables keeps
+// its own rules there, which iptables-save prints. Pure; takes time in the length of the text.
 Input InputOfNft(absl::string_view ruleset, const PortRange& high, bool iptables_is_read);
 
 }  // namespace galen::node

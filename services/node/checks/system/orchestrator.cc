@@ -44,7 +44,7 @@ absl::StatusOr<NodeObject> Find(const host::Host& host) {
     if (text.ok()) return ParseScontrolNode(*text);
     if (!IsAbsent(text.status())) why = text.status();
   }
-  // What was captured of the whole cluster, in whichever of its forms.
+  // The captured lists of the whole cluster, in any of their forms.
   std::vector<std::vector<std::string>> lists = host.Captured({"sinfo"});
   for (auto& command : host.Captured({"scontrol", "show", "nodes"})) {
     lists.push_back(std::move(command));

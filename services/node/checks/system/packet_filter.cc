@@ -6,14 +6,14 @@
 namespace galen::node {
 namespace {
 
-// Chains within chains beyond which nobody's rules go; what is deeper is not known.
+// The depth of nested chains that is followed; real rules do not go deeper.
 constexpr int kMostDepth = 32;
 
 }  // namespace
 
 Passage FilterWalk::Through(const std::string& chain, int depth) {
   const auto rules = chains_.find(chain);
-  // What is not listed, or too deep, may let anybody in.
+  // A chain that is not listed, or too deep, may let anybody in.
   if (rules == chains_.end() || depth > kMostDepth) return {.lets_some_in = true};
   // Begun, so that a chain that leads to itself ends; each is walked once.
   const auto [known, first] = known_.try_emplace(chain);

@@ -17,16 +17,16 @@ struct PortRange {
   std::int64_t high = 0;
 };
 
-// What becomes of a new TCP connection to a port of a range that comes from another machine.
+// The fate of a new TCP connection from another machine to a port of a range.
 enum class Input {
   kNoChain,  // there is no chain for what comes in
   kOpen,     // it is let in
   kClosed,   // it is turned away, wherever it comes from
-  kSome,     // it is turned away but for some, by address, interface or set; or that is not told
+  kSome,     // it is turned away with exceptions by address, interface or set, or it is unknown
   kUnread,   // what was read lets it in; what else there may be was not read
 };
 
-// Of the new connections that are asked about, those that a rule takes.
+// The part of the connections in question that a rule takes.
 enum class Takes { kNone, kSome, kAll };
 
 // "ACCEPT", "DROP", "REJECT" and "RETURN" are verdicts; other targets are chains, or what iptables
@@ -37,16 +37,16 @@ struct FilterRule {
   bool returns = true;  // behind a chain without a decision the next rule follows: not for -g
 };
 
-// A target of which nothing is known, be it that it lets in or turns away.
+// A target whose verdict is unknown.
 inline constexpr absl::string_view kUnjudged = "?";
 
 using FilterChains = absl::flat_hash_map<std::string, std::vector<FilterRule>>;
 
-// What a chain does to the connections.
+// The effect of a chain on the connections.
 struct Passage {
-  std::optional<bool> decided;  // what it does to all that no earlier rule let in
-  bool lets_some_in = false;    // that a rule before lets some in
-  bool unjudged = false;        // that a rule before does nobody knows what
+  std::optional<bool> decided;  // for all that no earlier rule let in
+  bool lets_some_in = false;    // an earlier rule lets some in
+  bool unjudged = false;        // the effect of an earlier rule is unknown
 };
 
 // Follows the rules of chains, each once. Takes time in the number of rules, whatever the chains.
@@ -64,7 +64,7 @@ class FilterWalk {
   absl::flat_hash_map<std::string, Passage> known_;
 };
 
-// What is left of a passage through a chain with that policy.
+// The result of a passage through a chain with that policy.
 inline Input InputOf(const Passage& passage, bool policy) {
   if (passage.decided.value_or(policy)) return passage.unjudged ? Input::kSome : Input::kOpen;
   return passage.lets_some_in ? Input::kSome : Input::kClosed;

@@ -96,7 +96,7 @@ absl::StatusOr<CheckOutput> CheckKernelModules(const CheckContext& context) {
                                ? absl::StrContains(*lspci, "[10de:")
                                : host.Run(std::vector<std::string>{"nvidia-smi", "-q", "-x"}).ok();
   const bool loaded = modules.contains("nvidia");
-  // On a machine without such a card nobody misses the module.
+  // On a machine without such a card the module is not missing.
   const auto of_nvidia = [&](absl::string_view name, bool value) {
     output.findings.push_back(nvidia_card || loaded ? BoolFinding(name, node, "", value)
                                                     : UnknownFinding(name, node, ""));
@@ -182,7 +182,7 @@ absl::StatusOr<CheckOutput> CheckCmdline(const CheckContext& context) {
   }
   output.findings.push_back(release.empty() ? UnknownFinding("kernel_release", node, "")
                                             : TextFinding("kernel_release", node, "", release));
-  // That a release is not on the list does not clear it.
+  // A release that is not on the list may still be bad.
   const std::string known =
       CheckData::FirstMatch(PatternsOf(context.knowledge, "system.cmdline"), release);
   output.findings.push_back(known.empty() ? UnknownFinding("known_bad_kernel", node, "")

@@ -43,10 +43,10 @@ double LimitOf(const knowledge::Knowledge& knowledge, absl::string_view finding)
   return limit;
 }
 
-// What a process takes of one core, in per cent.
+// The share of one core that a process uses, in per cent.
 struct Load {
   double pct = 0;
-  bool now = false;  // false: over a life so long that it says nothing of now
+  bool now = false;  // false: an average over so long a life that it does not show the present load
 };
 
 std::optional<std::int64_t> ThreadsOf(const host::Host& host, std::int64_t pid, host::View view) {
@@ -90,7 +90,7 @@ absl::StatusOr<CheckOutput> CheckProcessLoad(const CheckContext& context) {
   double foreign = 0;
   bool all_now = true;
   const auto add = [&](v1::Finding finding) { output.findings.push_back(std::move(finding)); };
-  // What reads the machine is on it too, and so are the checks that run beside this one.
+  // The tools that read the machine are listed too, and so are the checks that run beside this one.
   const auto is_probe = [](const ListedProcess& process) {
     static constexpr absl::string_view kProbes[] = {"ps",         "top",         "galen",
                                                     "galen-node", "galen-guard", "galen-gputest"};

@@ -35,7 +35,7 @@ std::string Packages(const host::Host& host) {
   return Output(host, {"rpm", "-qa"}).value_or("");
 }
 
-// Whether the machine has GPUs whose switches are no devices of the bus.
+// Whether the GPUs of the machine have switches that are not devices on the PCI bus.
 bool HidesSwitches(const CheckData& data, absl::string_view lspci) {
   return absl::c_any_of(data.Texts("switches_off_the_bus"), [&](const std::string& gpu) {
     return absl::StrContains(lspci, absl::StrCat("[", gpu, "]"));
@@ -76,7 +76,7 @@ Journal ReadJournal(absl::string_view text) {
     if (absl::StripAsciiWhitespace(line).empty() || absl::StartsWith(line, "-- ")) continue;
     journal.any = true;
     const KernelLine parsed = ParseKernelLine(line);
-    // systemd's own word; what an earlier run complained of was mended, or is complained of again.
+    // systemd's own message: the complaints of an earlier run are fixed, or will be logged again.
     if (absl::StrContains(line, "systemd[") && absl::StrContains(line, "abric")) {
       if (absl::StrContains(line, ": Starting ")) {
         journal.errors.clear();
@@ -183,7 +183,7 @@ bool UsesImex(const host::Host& host) {
   const auto units = ReadUnits(host);
   if (!units.ok()) return false;
   const auto unit = units->find("nvidia-imex");
-  // Images bring the package; where somebody set the service up, it runs or tried to.
+  // Images contain the package; if a user set the service up, it runs or tried to.
   if (unit == units->end() || unit->second.load != "loaded") return false;
   if (unit->second.active == "active") return true;
   return unit->second.active != "inactive" && !spans.has_value();
@@ -253,7 +253,7 @@ absl::StatusOr<CheckOutput> CheckFabricManager(const CheckContext& context) {
   output.findings.push_back(known_need || installed.value_or(false)
                                 ? FlagOrUnknown("installed", node, installed)
                                 : UnknownFinding("installed", node, ""));
-  // Where nothing says that the node has switches, that the service is off is no fault.
+  // If nothing shows that the node has switches, an inactive service is not a fault.
   output.findings.push_back(known_need || active.value_or(false)
                                 ? FlagOrUnknown("active", node, active)
                                 : UnknownFinding("active", node, ""));
@@ -316,7 +316,7 @@ absl::StatusOr<CheckOutput> CheckImex(const CheckContext& context) {
   flag("service_active", active);
   std::string state;
   if (const auto text = Output(host, {"nvidia-imex-ctl", "-N", "-j"}); text.ok()) {
-    // Of the domain; each node has a status of its own ("READY").
+    // The state of the domain; each node has a status of its own ("READY").
     state = CleanText(TextAt(ParseJson(*text), {"status"}), 32);
     output.excerpt = *text;
   }

@@ -24,8 +24,9 @@ std::map<std::string, Unit> ParseUnits(absl::string_view text);
 absl::StatusOr<std::map<std::string, Unit>> ReadUnits(const host::Host& host);
 
 // "550.90.07" of the package of that stem in `dpkg-query -W` ("nvidia-fabricmanager-550
-// 550.90.07-1") or `rpm -qa` ("nvidia-fabric-manager-550.90.07-1.x86_64"); empty: none. Of several
-// the one of version `wanted`, else the first: dpkg-query lists removed packages, too. Pure.
+// 550.90.07-1") or `rpm -qa` ("nvidia-fabric-manager-550.90.07-1.x86_64"); empty: none. If there
+// are several, the one of version `wanted`, else the first: dpkg-query lists removed packages, too.
+// Pure.
 std::string PackageVersion(absl::string_view packages, absl::string_view stem,
                            absl::string_view wanted = "");
 

@@ -6,13 +6,13 @@
 namespace galen::node {
 
 // Negative, zero or positive as `a` is before, the same as or after `b`: "2.21.5" is after "2.9.6".
-// A leading "v" or epoch ("1:"), and all behind the first part that is no number ("+cu124", "-1",
-// "rc1"), do not count; parts that are missing are 0. Pure.
+// Ignores a leading "v" or epoch ("1:"), and everything from the first part that is not a number
+// ("+cu124", "-1", "rc1"); missing parts are 0. Pure.
 int OrderVersions(absl::string_view a, absl::string_view b);
 
-// Whether a version meets a range of conditions parted by commas: ">=2.21.5,<2.22.3", "==570.124",
-// "!=2.5". "==" with fewer parts than the version means all that begin so. An empty range, and one
-// that is malformed, is met by none. Pure.
+// Whether a version meets a range of conditions separated by commas: ">=2.21.5,<2.22.3",
+// "==570.124", "!=2.5". "==" with fewer parts than the version matches every version that begins
+// so. No version meets an empty or malformed range. Pure.
 bool InVersionRange(absl::string_view version, absl::string_view range);
 
 }  // namespace galen::node

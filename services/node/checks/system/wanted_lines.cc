@@ -20,7 +20,7 @@
 namespace galen::node {
 namespace {
 
-// What was read lately. Thread-safe.
+// A cache of recent readings. Thread-safe.
 class Memory {
  public:
   struct Entry {
@@ -46,7 +46,7 @@ class Memory {
   static constexpr std::size_t kMostEntries = 8;
 
   Mutex mu_;
-  // What was asked for last stands last.
+  // The most recently used entry is last.
   std::deque<std::shared_ptr<Entry>> entries_ ABSL_GUARDED_BY(mu_);
 };
 
@@ -55,7 +55,7 @@ Memory& Recent() {
   return *memory;
 }
 
-// Tells the log, as it is now, from every other one.
+// A key for the present content of the log.
 std::string IdentityOf(const host::JobLog& log) {
   struct stat info = {};
   if (stat(log.path.c_str(), &info) != 0) info = {};
@@ -64,7 +64,7 @@ std::string IdentityOf(const host::JobLog& log) {
                       ":", info.st_mtim.tv_sec, ".", info.st_mtim.tv_nsec, "\n");
 }
 
-// Tells what the wants look for from every other such thing.
+// A key for the lines that the wants search for.
 std::string IdentityOf(absl::Span<const LogWant* const> wants, const FoldBasis& basis) {
   std::string identity = absl::StrCat(absl::FormatTime(basis.window_end), "\n");
   const bool known = !basis.knowledge.digest().empty();

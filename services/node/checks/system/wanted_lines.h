@@ -19,22 +19,22 @@ namespace galen::node {
 // A live machine's logs grow while they are read, so a check there reads for itself alone.
 
 // Calls `on_line` for the lines of `want` in the logs, log by log: for all that match, and for some
-// that do not. Gives the lines that the logs have; errors as ForEachLogLine(). `on_log` is told of
-// each log that was read, before its lines, and how many lines it has.
+// that do not. Returns the number of lines in the logs; errors as ForEachLogLine(). Calls `on_log`
+// for each log that was read, before its lines, with the number of its lines.
 absl::StatusOr<std::int64_t> ForEachWantedLine(
     const CheckContext& context, LogsOf which, const LogWant& want,
     absl::FunctionRef<void(const LogLine&)> on_line,
     absl::FunctionRef<void(const host::JobLog&, std::int64_t)> on_log = [](const host::JobLog&,
                                                                            std::int64_t) {});
 
-// What `want.fold` made of the logs of all nodes.
+// The fold of `want` over the logs of all nodes.
 struct FoldedLogs {
   std::shared_ptr<const LogFold> fold;
   std::int64_t lines = 0;  // that the logs have
 };
 
 // Reads the logs for all of CheckContext::log_wants now, so that no check has to wait for it later.
-// What cannot be read the checks will say.
+// The checks report the errors.
 void ReadLogsAhead(const CheckContext& context);
 
 // Errors as ForEachLogLine().

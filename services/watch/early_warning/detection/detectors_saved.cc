@@ -72,8 +72,8 @@ absl::Status Detectors::Restore(std::size_t slot, std::int32_t group,
   const bool finite = std::all_of(saved.begin(), saved.end(), timeseries::IsKnown);
   if (saved.size() != wanted || !finite) {
     return absl::InvalidArgumentError(
-        absl::StrCat("early warning: what is kept of subject ", slot, " has ", saved.size(),
-                     " numbers where these rules keep ", wanted, "; it begins anew"));
+        absl::StrCat("early warning: the saved state of subject ", slot, " has ", saved.size(),
+                     " numbers, but these rules keep ", wanted, "; it starts over"));
   }
   Grow(slot + 1);
   const auto whole = [](float number, std::int32_t most) {

@@ -67,7 +67,7 @@ TEST_F(BaseRatesTest, IncidentsOfTheOwnCauseDoNotCount) {
   Add("GPU.A", {{kRed, true}});
   Add("GPU.B", {{kRed, true}});
   Add("", {{kRed, false}});
-  Add("GPU.B", {});  // nobody could tell
+  Add("GPU.B", {});  // unknown
   EXPECT_THAT(ByName(Rates().All())[kRed], Pair(1, 2));
 }
 

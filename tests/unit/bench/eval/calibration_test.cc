@@ -17,7 +17,7 @@ TEST(Calibration, ABeliefThatComesTrueAsOftenAsItSaysHasNoError) {
 }
 
 TEST(Calibration, WeighsEachBinByItsVerdicts) {
-  // Three at 0.95 of which none is right, one at 0.25 that is.
+  // Three at 0.95, all wrong; one at 0.25, right.
   const std::vector<Belief> beliefs = {{0.95, false}, {0.95, false}, {0.95, false}, {0.25, true}};
   const v1::Calibration calibration = Calibrate(beliefs);
   EXPECT_NEAR(calibration.error(), 0.75 * 0.95 + 0.25 * 0.75, 1e-12);

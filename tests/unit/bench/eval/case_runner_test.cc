@@ -107,7 +107,8 @@ constexpr char kSimilarTicket[] =
     "card is low when the job ends.";
 
 TEST_F(CaseRunnerTest, TheHistoryOfACaseNeverHoldsItself) {
-  // The strategy that only repeats what similar incidents had. Of a stranger it knows the cause.
+  // This strategy only repeats the causes of similar incidents. It knows the cause of an unrelated
+  // incident.
   const v1::CaseResult stranger =
       runner_->Run(ACase("new", kSimilarTicket, 900), "history", Mode::kPlain);
   EXPECT_EQ(stranger.error(), "");
@@ -115,7 +116,7 @@ TEST_F(CaseRunnerTest, TheHistoryOfACaseNeverHoldsItself) {
   EXPECT_TRUE(stranger.primary().presumed());
   EXPECT_THAT(stranger.left_out(), IsEmpty());
 
-  // Of the incident itself it knows nothing: by its id, its thread, or its text.
+  // It knows nothing of the incident itself, found by its id, its thread, or its text.
   v1::Case same_thread = ACase("new", kSimilarTicket, 900);
   same_thread.set_source("http://example.org/threads/1#comment-3");
   for (const v1::Case& a_case :

@@ -36,7 +36,7 @@ v1::Case ACase() {
   node.set_name("n1");
   CheckResult& result = *node.add_results();
   result.set_check("gpu.ecc");
-  result.set_status(CheckResult::PASS);  // as somebody wrote it
+  result.set_status(CheckResult::PASS);  // as a person wrote it
   galen::v1::Finding& finding = *result.add_findings();
   finding.set_name("errors");
   finding.mutable_subject()->set_device("gpu:1");

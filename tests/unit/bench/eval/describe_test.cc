@@ -60,7 +60,7 @@ TEST_F(DescribeTest, ACauseIsKeptWithItsPipelineAndTheAddressesOfItsDevices) {
   Hypothesis& hypothesis = *diagnosis_.add_hypotheses();
   hypothesis.set_label("GPU.A");
   hypothesis.set_origin(Hypothesis::HISTORY);
-  // Another finding tells which card that is.
+  // Another finding identifies the card.
   galen::v1::Device& known = *diagnosis_.add_check_results()->add_findings()->mutable_subject();
   known.set_node("n1");
   known.set_device("gpu:1");

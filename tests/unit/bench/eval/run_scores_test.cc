@@ -13,7 +13,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// A run of cases of which each is added with its answer and outcome.
+// A run of cases; each is added with its answer and outcome.
 class RunScoresTest : public testing::Test {
  protected:
   v1::CaseResult& Add(const std::vector<std::string>& labels, const std::string& named,

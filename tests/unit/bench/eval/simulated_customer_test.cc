@@ -21,7 +21,7 @@ using ::galen::testing::IsOk;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// A bundle of which a command and a file decide, and another command does not.
+// A bundle in which one command and one file are decisive, and another command is not.
 class SimulatedCustomerTest : public ::testing::Test {
  protected:
   SimulatedCustomerTest() {

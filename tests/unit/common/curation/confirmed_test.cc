@@ -159,7 +159,7 @@ TEST(Confirmed, WithoutAPersonsWordThereIsNoProposal) {
   EXPECT_THAT(ProposalOf(diagnosis), StatusIs(absl::StatusCode::kFailedPrecondition, _));
 }
 
-// What a site's store does with the words of people on one diagnosis, one after another.
+// Several decisions of people on one diagnosis, one after another, in a site's store.
 class ConfirmedAgain : public ::testing::Test {
  protected:
   ConfirmedAgain() { shipped_.Write("book.yaml", kBook); }
@@ -222,7 +222,7 @@ TEST_F(ConfirmedAgain, TwoCausesOfOneDiagnosisAreNeverKnowledgeTogether) {
   EXPECT_THAT(Causes(), ElementsAre("GPU.MEMORY.ECC"));
 }
 
-// Earlier releases wrote diagnosis-ID.yaml whatever its cause.
+// Earlier releases wrote diagnosis-ID.yaml for any cause.
 TEST_F(ConfirmedAgain, WhatEarlierReleasesDecidedStandsForItsCause) {
   Proposal old = Says("GPU.MEMORY.ECC");
   old.id = old.subject;

@@ -25,8 +25,9 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-// Two tickets of a fault that the book does not know, told in different words by two people, one of
-// a known message, one of known words, one that names its label, and one that names a new one.
+// Two tickets of a fault that the knowledge does not have, described in different words by two
+// people, one with a known message, one with known words, one that names its label, and one that
+// names a new one.
 constexpr absl::string_view kTickets =
     R"({"id": "T-1", "title": "Job dies", "description": "It stops after a while.", "logs": ["CUDA error: uncorrectable ECC error encountered"], "date": "2025-05-01"}
 {"id": "T-2", "title": "Checkpoint volume full", "description": "Writing the checkpoint fails because the checkpoint volume is full.", "resolution": "The checkpoint volume was full. Ran `df -h` and saw 100 percent. Deleted old checkpoints."}
@@ -177,7 +178,7 @@ TEST_F(IngestTest, NothingGivesNothing) {
   EXPECT_THAT(ingested.labellings, IsEmpty());
 }
 
-// A labeller that has words of its own, right and wrong ones.
+// A labeller with its own answers, right and wrong ones.
 class Wordy final : public Labeller {
  public:
   explicit Wordy(const Labeller& inner) : inner_(inner) {}

@@ -104,7 +104,7 @@ TEST(ProposalText, RefusesWhatIsNoProposalWithFileAndLine) {
   EXPECT_THAT(refused("labels: []\n"), StatusIs(absl::StatusCode::kInvalidArgument,
                                                 HasSubstr("p.yaml:1: error: has no `proposal:`")));
   EXPECT_THAT(refused("proposal: {id: ../../etc/passwd, kind: label}\n"),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is no id")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is not a valid id")));
   EXPECT_THAT(refused("proposal:\n  id: a\n  kidn: label\n"),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("p.yaml:3: error: unknown key \"kidn\"")));

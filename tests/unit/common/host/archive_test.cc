@@ -34,7 +34,7 @@ struct Entry {
   unsigned type = AE_IFREG;
 };
 
-// Writes an archive of the format that the name's end tells.
+// Writes an archive in the format of the name's extension.
 void Pack(const std::string& path, const std::vector<Entry>& entries) {
   archive* const writer = archive_write_new();
   if (absl::EndsWith(path, ".zip")) {
@@ -129,7 +129,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(Archive, FilesAreNotWrittenThroughLinks) {
   Scratch scratch;
-  // The link is harmless by itself; a file "below" it must not land where it points.
+  // The link alone is harmless; a file "below" it must not be written to its target.
   Pack(scratch / "b.tar",
        {{"real/keep", "old", "", ""}, {"alias", "", "real", ""}, {"alias/keep", "new", "", ""}});
   const std::string inside = scratch / "inside";
@@ -195,7 +195,7 @@ TEST(Archive, DirectoriesThatNoEntryNamesAreCounted) {
   EXPECT_THAT(Unpack(scratch / "b.tar.gz", inside, ArchiveLimits{.files = 1000}),
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("holds more than 1000")));
   EXPECT_LE(FilesIn(inside), 1001);
-  // Each takes room of the disk besides what it holds: 200 bytes here.
+  // Each takes room on the disk in addition to its content: 200 bytes here.
   const std::string again = scratch / "again";
   std::filesystem::create_directories(again);
   EXPECT_THAT(Unpack(scratch / "b.tar.gz", again, ArchiveLimits{.bytes = 1000 * kInodeBytes}),

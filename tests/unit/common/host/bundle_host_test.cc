@@ -78,7 +78,7 @@ TEST_F(BundleHostTest, TellsAbsentFromNotCaptured) {
       StatusIs(absl::StatusCode::kNotFound, "ibstat is not installed on n1 (captured as absent)"));
   EXPECT_THAT(node->Run(Argv{"rocm-smi"}),
               StatusIs(absl::StatusCode::kUnavailable, "\"rocm-smi\" was not captured on n1"));
-  // Other arguments are another command, whatever is known of the program.
+  // Other arguments are another command, also for a known program.
   EXPECT_THAT(node->Run(Argv{"uname"}),
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("uname")));
   EXPECT_THAT(node->Run(Argv{"ibstat", "-s"}),

@@ -107,7 +107,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"incident.yaml", "description: [a]\n", "incident.yaml:1: description: is not a text"},
         Bad{"incident.yaml", "- a\n", "incident.yaml:1: the incident: is not a map"},
         Bad{"incident.yaml", "description: a\nstarted_at: noon\n",
-            "incident.yaml:2: started_at: \"noon\" is no time; write 2025-01-31T12:00:00Z"},
+            "incident.yaml:2: started_at: \"noon\" is not a time; write 2025-01-31T12:00:00Z"},
         Bad{"incident.yaml", "logs:\n  - {path: ../../etc/passwd}\n", "incident.yaml:2: logs: "},
         Bad{"incident.yaml", "logs:\n  - {path: /etc/passwd}\n", "incident.yaml:2: logs: "},
         Bad{"incident.yaml", "logs:\n  - {path: a.log, kind: dance}\n",

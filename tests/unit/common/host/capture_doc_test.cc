@@ -26,7 +26,7 @@ std::string ReadText(const std::string& path) {
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
-// The list as the page shows it: a block for each section, then what is taken out.
+// The list as the page shows it: a block for each section, then the redaction.
 std::string Shown(absl::string_view list) {
   std::string page;
   std::string kinds;

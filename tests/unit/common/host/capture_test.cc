@@ -37,7 +37,7 @@ using ::testing::Pair;
 
 using Argv = std::vector<std::string>;
 
-// A machine that answers what a test says, and nothing else.
+// A machine that only gives the answers that the test sets.
 class FakeMachine final : public Host {
  public:
   std::map<std::string, absl::StatusOr<CommandResult>> commands;  // by argv joined with spaces
@@ -191,7 +191,7 @@ TEST(Capture, RepeatsEntriesForTheDevicesOfTheMachine) {
   EXPECT_EQ(summary->absent, 0);
 }
 
-// What hangs first must not cost what comes after it.
+// A command that hangs must not cost the ones after it.
 TEST(Capture, WhatWasNotBegunInTimeIsNamedAndNotTakenForHanging) {
   Scratch scratch;
   FakeMachine machine;
@@ -363,7 +363,7 @@ TEST(Capture, RefusesAHostNameThatIsAPath) {
   CaptureOptions options;
   options.directory = scratch / "b";
   EXPECT_THAT(Capture(machine, CapturePlan{}, options),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is no host name")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is not a valid host name")));
 }
 
 TEST(Capture, TakesThisMachineByTheWholeList) {

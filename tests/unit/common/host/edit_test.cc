@@ -150,12 +150,12 @@ TEST(Edit, RefusesWhatItCannotKeep) {
   EXPECT_THAT(NewBundle(scratch / "full", "slow", {}, kNow),
               StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("choose a new directory")));
   EXPECT_THAT(NewBundle(directory, "slow", {"../n1"}, kNow),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is no host name")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is not a valid host name")));
   EXPECT_THAT(AddCommand(scratch / "full", "n1", View::kHost, {"a"}, {}),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("galen bundle new")));
   ASSERT_THAT(NewBundle(directory, "slow", {}, kNow), IsOk());
   EXPECT_THAT(AddCommand(directory, "..", View::kHost, {"a"}, {}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is no host name")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is not a valid host name")));
   EXPECT_THAT(AddCommand(directory, "n1", View::kHost, {}, {}),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("command is empty")));
   EXPECT_THAT(AddFile(directory, "n1", View::kHost, "/../../../x", scratch / "train.log"),

@@ -24,8 +24,8 @@ using ::galen::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// A process in a container: its process numbers and its /proc are its own. `pid` is 0 where this
-// user may make none.
+// A process in a container: its process numbers and its /proc are its own. `pid` is 0 if this user
+// may not create one.
 class ContainedProcess {
  public:
   ContainedProcess() {

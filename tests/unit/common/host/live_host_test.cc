@@ -54,7 +54,7 @@ pid_t WrittenPid(const Scratch& scratch, const std::string& name) {
   return pid;
 }
 
-// True once the process is gone or a zombie of somebody else's; waits for it.
+// Waits until the process is gone or a zombie of another parent.
 bool Dies(pid_t pid) {
   const absl::Time end = absl::Now() + absl::Seconds(10);
   while (absl::Now() < end) {
@@ -262,12 +262,12 @@ TEST(LiveHost, AReadThatTakesTooLongIsLeftToItself) {
   options.read_time = absl::ZeroDuration();
   options.max_stuck_reads = 1'000'000;
   const LiveHost host(options);
-  // With no time at all the watchdog nearly always wins the race; which one does is not the claim.
+  // Without any time the watchdog nearly always wins the race; the winner is not part of the claim.
   int late = 0;
   for (int i = 0; i < 200; ++i) {
     const auto content = host.ReadFile("/proc/version", View::kHost);
     if (content.ok()) continue;
-    // That of the round before may not have ended yet.
+    // The read of the round before may not have ended yet.
     EXPECT_THAT(content,
                 StatusIs(absl::StatusCode::kDeadlineExceeded,
                          AnyOf("/proc/version did not answer within 0 on n1",
@@ -311,7 +311,7 @@ TEST(LiveHost, AFileThatIsStuckIsNotReadAgainByAnotherHostOfTheMachine) {
               StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("since an earlier read")));
   EXPECT_THAT(other.ReadFile("/proc/version", View::kHost),
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("1 earlier reads")));
-  // Programs are still looked for, and read again is what answers again.
+  // Programs are still searched for, and a file that answers again is read again.
   EXPECT_THAT(other.Run(Argv{"true"}, View::kHost), IsOk());
   file.GiveBack();
   absl::StatusOr<std::string> content = other.ReadFile(scratch / "state", View::kHost);
@@ -417,7 +417,7 @@ TEST(LiveHost, AProcessThatIsGoneIsSaidToBe) {
   options.job_pid = 1 << 30;  // beyond any pid_max
   EXPECT_THAT(LiveHost(options).JobLogs(),
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("is gone")));
-  // What it had is not known to be absent.
+  // Files of the job that is gone are unavailable, and not known to be absent.
   EXPECT_THAT(LiveHost(options).ReadFile("/proc/self/limits", View::kJob),
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("is gone")));
   EXPECT_THAT(LiveHost(options).ReadFile("/etc/os-release", View::kJob),

@@ -237,8 +237,8 @@ TEST_F(ProcessTest, WhatTheProgramDidNotStartLivesOn) {
   waitpid(ours, nullptr, 0);
 }
 
-// What a thread holds in the moment of the fork is held for ever in the child: the guard must need
-// none of it. Under AddressSanitizer naming a thread takes a lock of all threads.
+// A lock that another thread holds at the time of the fork stays locked in the child for ever: the
+// guard must not need one. Under AddressSanitizer, naming a thread takes a lock of all threads.
 TEST_F(ProcessTest, AGuardNeedsNoLockThatAnotherThreadHolds) {
   std::atomic<bool> enough = false;
   std::vector<std::thread> others;

@@ -58,7 +58,7 @@ TEST_P(RedactText, TakesOutTheSecretAndNothingElse) {
   }
 }
 
-// None of these is or was a key of anybody.
+// None of these is or was a real key.
 INSTANTIATE_TEST_SUITE_P(
     Secrets, RedactText,
     ::testing::Values(
@@ -85,7 +85,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"secret assignment", "{\"aws_secret_access_key\": \"<<wJalrXUtnFEMI/K7MDENG>>\"}"},
         Case{"secret assignment", "db.password: <<correct-horse>>\n"}));
 
-// How programs, containers and people really write them.
+// Secrets as programs, containers and people really write them.
 INSTANTIATE_TEST_SUITE_P(
     SecretsInTheField, RedactText,
     ::testing::Values(

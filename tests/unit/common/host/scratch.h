@@ -28,7 +28,7 @@ class AsNobody {
   const uid_t was_ = geteuid();
 };
 
-// The smallest bundle: one node, n1, of which `commands` is the commands.yaml.
+// The smallest bundle: one node, n1, with `commands` as its commands.yaml.
 inline void WriteBundle(const Scratch& scratch, absl::string_view commands = "[]\n") {
   scratch.Write("bundle.yaml", "format: galen.bundle/v1\nnodes: [n1]\n");
   scratch.Write("incident.yaml", "description: \"training is slow\"\n");

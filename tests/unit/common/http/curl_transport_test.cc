@@ -133,7 +133,7 @@ TEST(CurlTransportTest, EndsWithWhatTheReaderSays) {
   request.on_bytes = [](absl::string_view) { return absl::AbortedError("enough"); };
   EXPECT_THAT(CurlTransport(To(endpoint)).Send(request, Secret()),
               StatusIs(Code::kAborted, "enough"));
-  // An error is none of the reader's.
+  // It is not an error of the reader.
   ScriptedEndpoint failing({Scripted{.code = 410, .body = "gone"}});
   const auto reply = CurlTransport(To(failing)).Send(request, Secret());
   ASSERT_THAT(reply, IsOk());

@@ -29,7 +29,7 @@ TEST(Tokens, KeepsNamesAndDropsAddressesAndLongNumbers) {
 }
 
 TEST(Tokens, HashesAreTheSameEverywhere) {
-  // They stand in files.
+  // Files contain these hashes.
   EXPECT_EQ(Hash64("nccl"), Hash64("nccl"));
   EXPECT_EQ(Mix(1), 0xb456bcfc34c2cb2cU);
 }

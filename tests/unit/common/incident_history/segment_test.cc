@@ -99,7 +99,7 @@ TEST(Segment, RefusesADamagedFileAndSaysWhatToDo) {
   };
   constexpr auto kLoss = absl::StatusCode::kDataLoss;
   EXPECT_THAT(open(""), refused(kLoss, "shorter than a header"));
-  EXPECT_THAT(open(std::string(4096, 'x')), refused(kLoss, "no index of past incidents"));
+  EXPECT_THAT(open(std::string(4096, 'x')), refused(kLoss, "not an index of past incidents"));
   EXPECT_THAT(open(absl::string_view(bytes).substr(0, bytes.size() - 1)),
               refused(kLoss, "bytes instead of"));
   EXPECT_THAT(open(bytes + "x"), refused(kLoss, "bytes instead of"));

@@ -110,7 +110,7 @@ TEST_F(StoreTest, WhatWasAcknowledgedSurvivesKill9) {
   ASSERT_EQ(pipe(acknowledged), 0);
   const pid_t child = fork();
   if (child == 0) {
-    // Adds, compacting all the time, until it is killed; says what is safe.
+    // Adds, compacting all the time, until it is killed; reports which documents are safe.
     auto store = Store::Open(directory_, embedder_, {.compact_after = 7});
     for (std::uint32_t i = 0; store.ok(); ++i) {
       if (!(*store)->Add(Ticket(i)).ok()) _exit(1);
@@ -123,7 +123,7 @@ TEST_F(StoreTest, WhatWasAcknowledgedSurvivesKill9) {
   while (last < 40 && read(acknowledged[0], &last, sizeof(last)) == sizeof(last)) {
   }
   kill(child, SIGKILL);
-  // What it still said before it died.
+  // The last acknowledgements before it died.
   while (read(acknowledged[0], &last, sizeof(last)) == sizeof(last)) {
   }
   int status = 0;
@@ -153,11 +153,11 @@ TEST_F(StoreTest, ARecordThatWasCutOffAnywhereIsDroppedAndTheRestKept) {
     Write("log-0", two.substr(0, size));
     const auto store = Open();
     EXPECT_EQ(store->view().documents(), 1U) << size;
-    // And what comes next stands where the cut was.
+    // And the next document is where the cut was.
     ASSERT_THAT(store->Add(Ticket(2)), IsOk());
     EXPECT_EQ(Best(*store, Ticket(2).text), "t-2");
   }
-  // After a loss of power a file may be longer than what was written: zeros.
+  // After a loss of power a file may be longer than the written data: zeros.
   Write("log-0", one + std::string(5000, '\0'));
   EXPECT_EQ(Open()->view().documents(), 1U);
 }
@@ -245,7 +245,7 @@ TEST_F(StoreTest, CompactsByItselfAndKeepsTheGraph) {
   ASSERT_EQ(view.segments().size(), 1U);
   EXPECT_EQ(view.segments()[0]->documents(), 80U);
   EXPECT_EQ(view.segments()[0]->header().graph_documents, 80U);
-  // Fewer than 50 outside the graph are scanned: it is not made anew.
+  // Fewer than 50 documents outside the graph are scanned, and the graph is not rebuilt.
   ASSERT_THAT(store->Compact(), IsOk());
   const View after = store->view();
   EXPECT_EQ(after.segments()[0]->documents(), 100U);

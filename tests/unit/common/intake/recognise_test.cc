@@ -126,7 +126,7 @@ TEST(Recognise, AQuotationNeedsNoBlank) {
   const Recognised quoted = Read(absl::StrCat(">", kXid, ">[ 1235.000001] nvme nvme0: I/O\n"));
   EXPECT_THAT(Shown(quoted), ElementsAre("kernel.log 1-2"));
   EXPECT_EQ(quoted.artefacts[0].content.substr(0, 6), "[ 1234");
-  // That is the prompt of Python.
+  // This is the prompt of Python.
   const Recognised python = Read("```\n>>> import torch\n```\n");
   ASSERT_EQ(python.artefacts.size(), 1u);
   EXPECT_EQ(python.artefacts[0].content, ">>> import torch\n");
@@ -140,7 +140,7 @@ TEST(Recognise, TablesBelowBlankLinesAreOfTheirProgram) {
   EXPECT_THAT(Shown(Read(absl::StrCat("root@gpu07:~# nfsiostat 5 1\n\n", kNfs))),
               ElementsAre("nfsiostat 1-9 of gpu07"));
   EXPECT_THAT(Shown(Read(kNfs)), ElementsAre("nfsiostat 1-7"));
-  // What a person indents below his own words is code.
+  // Lines that a person indents below a sentence are code.
   EXPECT_THAT(Shown(Read("This is what the mount point shows on the bad one:\n\n"
                          "    nas1:/export mounted on /data:\n")),
               ElementsAre("nfsiostat 3-3"));

@@ -1,5 +1,5 @@
-// What is recognised in reports as people post them, and in the outputs of real tools, beside what
-// is there.
+// Compares what is recognised in reports as people post them, and in the outputs of real tools,
+// with their content.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

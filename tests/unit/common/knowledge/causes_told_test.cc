@@ -81,7 +81,7 @@ TEST(CausesTold, ByTheseLines) {
   }
 }
 
-// Words that stand in reports of every cause.
+// Words that occur in reports of every cause.
 TEST(CausesTold, NotByTheseLines) {
   for (const Line& line : std::vector<Line>{
            {"the learning rate is 1e-4 and the batch size 16", kSaid,

@@ -13,7 +13,7 @@
 namespace galen::knowledge {
 namespace {
 
-// What a hostile node may put into every text there is.
+// A hostile node may put this into any text.
 std::string Nonsense() {
   std::string text = "\x1b[2Jred\xff\xfe ";
   while (text.size() < (std::size_t{1} << 20)) text += "nonsense ";

@@ -71,8 +71,8 @@ TEST(ShippedKnowledge, EveryLeafHasAPassiveCheckThatCanDecideIt) {
   }
 }
 
-// The reasoner takes a finding for evidence when it is an event, or its check declares when it is
-// abnormal; what is left is context, and context confirms nothing.
+// A finding is evidence to the reasoner if it is an event, or if its check declares when it is
+// abnormal; all others are context, and context confirms nothing.
 bool CanBeEvidence(const v1::Rule& rule) {
   const v1::FindingSpec* spec = Shipped().FindFinding(rule.check(), rule.finding());
   if (spec == nullptr || absl::StartsWith(rule.check(), "history.")) return false;

@@ -41,7 +41,7 @@ class KnowledgeFiles {
   std::string root_;
 };
 
-// What reading and linting one file finds.
+// The problems that reading and linting one file finds.
 inline std::vector<Problem> ProblemsOf(absl::string_view yaml) {
   KnowledgeFiles files;
   files.Write("site.yaml", yaml);

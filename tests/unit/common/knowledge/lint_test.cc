@@ -92,8 +92,8 @@ TEST(Lint, ReportsEveryPlantedMistakeWithFileLineAndRemedy) {
   const std::vector<Mistake> mistakes = {
       // The tree.
       {"- label: OTHER.RACK.FILTER", "- label: OTHER.RACK.FAN",
-       "site.yaml:33: error: label OTHER.RACK.FAN stands twice; remove one or rename it; the first "
-       "stands in site.yaml:20"},
+       "site.yaml:33: error: label OTHER.RACK.FAN is defined twice; remove one or rename it; the "
+       "first is in site.yaml:20"},
       {"- label: OTHER.RACK.FILTER", "- label: GPU.RACK.FILTER",
        "site.yaml:33: error: label GPU.RACK.FILTER does not start with its parent's name "
        "OTHER.RACK; start it with OTHER.RACK."},
@@ -104,7 +104,7 @@ TEST(Lint, ReportsEveryPlantedMistakeWithFileLineAndRemedy) {
        "signals:\n  - {id",
        "site.yaml:40: error: label A.B is its own ancestor: A.B -> A.C -> A.B; correct one"},
       {"signals:\n  - {id", "  - {label: OTHER.rack, title: T}\nsignals:\n  - {id",
-       "site.yaml:40: error: label OTHER.rack is no label name; write MAIN.SUB.DETAIL"},
+       "site.yaml:40: error: label OTHER.rack is not a label name; write MAIN.SUB.DETAIL"},
       {"signals:\n  - {id", "  - {label: OTHER.X.Y, parent: OTHER, title: T}\nsignals:\n  - {id",
        "site.yaml:40: error: label OTHER.X.Y skips a level below its parent OTHER"},
       {"title: Filter full", "title: ''",
@@ -165,16 +165,17 @@ TEST(Lint, ReportsEveryPlantedMistakeWithFileLineAndRemedy) {
        "refute:\n              - {check: site.fan, finding: rpm, op: <, value: 500}",
        "site.yaml:32: error: rule of OTHER.RACK.FAN over site.fan rpm confirms and refutes with "
        "the "
-       "same condition; remove one; the first stands in line 30"},
+       "same condition; remove one; the first is in line 30"},
       {"value: [600, 700]}",
        "value: [600, 700]}\n              - {check: site.fan, finding: rpm, "
        "op: in, value: [600, 700]}",
-       "site.yaml:40: error: rule of OTHER.RACK.FILTER over site.fan rpm stands twice"},
+       "site.yaml:40: error: rule of OTHER.RACK.FILTER over site.fan rpm is defined twice"},
       // Days.
       {"title: It was hot, label", "title: It was hot, date: 2026-02-30, label",
-       "site.yaml:43: error: \"date\" is \"2026-02-30\", which is no day; write it as YYYY-MM-DD"},
+       "site.yaml:43: error: \"date\" is \"2026-02-30\", which is not a date; write it as "
+       "YYYY-MM-DD"},
       {"title: Filter full", "title: Filter full\n            added: yesterday",
-       "site.yaml:35: error: \"added\" is \"yesterday\", which is no day"},
+       "site.yaml:35: error: \"added\" is \"yesterday\", which is not a date"},
       // Checks.
       {"    cost: 200ms\n", "", "site.yaml:2: error: check site.fan has no cost"},
       {"cost: 200ms", "cost: -1s", "site.yaml:2: error: check site.fan has a negative cost"},
@@ -201,9 +202,9 @@ TEST(Lint, ReportsEveryPlantedMistakeWithFileLineAndRemedy) {
       {"rpm, type: int", "rpm, type: number",
        "site.yaml:2: error: finding rpm of check site.fan has the unknown type \"number\""},
       {"name: stopped, type", "name: rpm, type",
-       "site.yaml:2: error: finding rpm of check site.fan stands twice"},
+       "site.yaml:2: error: finding rpm of check site.fan is defined twice"},
       {"- name: site.fan", "- name: Site fan",
-       "site.yaml:2: error: check Site fan is no check name"},
+       "site.yaml:2: error: check Site fan is not a check name"},
       // Signals and the rest.
       {"pattern: 'rack is hot'", "pattern: 'rack (?=is) hot'",
        "site.yaml:41: error: signal site.hot has a pattern that does not compile: invalid perl "
@@ -225,13 +226,13 @@ TEST(Lint, ReportsEveryPlantedMistakeWithFileLineAndRemedy) {
        "site.yaml:43: error: past incident i-1 names the inner label OTHER.RACK"},
       {"  - {family: xid, code: 79, name: LOST}",
        "  - {family: xid, code: 79, name: LOST}\n  - {family: xid, code: 79, name: OFF}",
-       "site.yaml:46: error: error code xid 79 stands twice"},
+       "site.yaml:46: error: error code xid 79 is defined twice"},
       {"code: 79", "code: seventy",
        "site.yaml:45: error: \"code\" is \"seventy\"; write the number"},
       {"match: X1,", "match: 'X1(',",
        "site.yaml:47: error: hardware model X1 has a pattern that does not compile"},
       {"tdp_w: 700", "tdp_w: 700 W",
-       "site.yaml:47: error: \"tdp_w\" is \"700 W\", which is no number"},
+       "site.yaml:47: error: \"tdp_w\" is \"700 W\", which is not a number"},
       {"family: power", "family: powr",
        "site.yaml:49: error: \"family\" is \"powr\"; did you mean \"power\"?"},
       {"is (?P<code>down|slow)", "is (down|slow)",
@@ -244,7 +245,7 @@ TEST(Lint, ReportsEveryPlantedMistakeWithFileLineAndRemedy) {
        "site.yaml:49: error: kernel line fan.down lists program_codes without platform: true"},
       {"settle_s: 9}", "settle_s: -9}",
        "site.yaml:49: error: kernel line fan.down has settle_s -9"},
-      // What cannot be meant.
+      // Settings without a meaning.
       {"title: Filter full", "title: Filter full\n            aliases: [OTHER.RACK.FAN]",
        "site.yaml:33: error: label OTHER.RACK.FILTER has the alias OTHER.RACK.FAN, which is a "
        "label"},
@@ -341,10 +342,11 @@ TEST(Lint, ATrialSetsAVariableAndBecomesAFindingOfItsCheck) {
   const std::string at = "site.yaml:2: error: trial ";
   EXPECT_THAT(problems("    data: [{name: passes, texts: [A=1, B=]}]\n"),
               Not(Contains(StartsWith(at))));
-  EXPECT_THAT(problems("    data: [{name: passed, texts: [A=1]}]\n"),
-              Contains(StartsWith(at + "passed of check site.run is no bool finding of it")));
+  EXPECT_THAT(
+      problems("    data: [{name: passed, texts: [A=1]}]\n"),
+      Contains(StartsWith(at + "passed of check site.run is not a bool finding of the check")));
   EXPECT_THAT(problems("    data: [{name: n, texts: [A=1]}]\n"),
-              Contains(StartsWith(at + "n of check site.run is no bool finding of it")));
+              Contains(StartsWith(at + "n of check site.run is not a bool finding of the check")));
   EXPECT_THAT(problems("    data: [{name: passes, texts: [rm]}]\n"),
               Contains(StartsWith(at + "passes of check site.run sets \"rm\"")));
   EXPECT_THAT(problems("    data: [{name: passes, number: 1}]\n"),

@@ -69,7 +69,7 @@ class ScopedEnvironment {
   std::optional<std::string> before_;
 };
 
-// The first YAML block of docs/knowledge.md: what a site writes for a fault of its own.
+// The first YAML block of docs/knowledge.md: a site's entry for a fault of its own.
 std::string DocumentedExample() {
   const std::string text = Content(GALEN_SOURCE_DIR "/docs/knowledge.md");
   const std::string open = "```yaml\n";
@@ -212,7 +212,7 @@ TEST(FindDirectories, TakesTheNamedOnesThenTheEnvironment) {
 TEST(FindDirectories, SaysWhatItTried) {
   ScopedEnvironment environment("GALEN_KNOWLEDGE", nullptr);
   const auto found = FindDirectories({});
-  if (found.ok()) {  // a build tree two levels below the checkout finds it beside the program
+  if (found.ok()) {  // a build tree two levels below the checkout finds it next to the program
     EXPECT_TRUE(fs::is_directory(found->front() + "/taxonomy"));
     return;
   }

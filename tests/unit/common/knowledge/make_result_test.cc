@@ -81,7 +81,7 @@ TEST(MakeResult, FailsByTheLimitsOfTheCatalogue) {
 
 TEST(MakeResult, ALimitMayBeAnotherFindingOfTheSameDevice) {
   CheckOutput output;
-  // The limit stands behind the value that it limits.
+  // The limit comes after the value that it limits.
   output.findings.push_back(FloatFinding("draw", "n1", "gpu:0", 500));
   output.findings.push_back(FloatFinding("draw", "n1", "gpu:1", 500));
   output.findings.push_back(FloatFinding("limit", "n1", "gpu:0", 400));

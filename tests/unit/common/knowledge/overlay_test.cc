@@ -157,9 +157,10 @@ TEST_F(OverlayTest, SwitchingOffWhatDoesNotExistIsAMistakeWithItsLine) {
   EXPECT_THAT(ProblemsWith("off:\n  check: [a.one]\n"),
               ElementsAre(InSite("2: error: unknown key \"check\" in a list of what is switched "
                                  "off; did you mean \"checks\"?")));
-  EXPECT_THAT(ProblemsWith("off:\n  signals:\n    - {id: loud}\n"),
-              ElementsAre(InSite("3: error: \"signals\" of off is no list of names; write `- NAME` "
-                                 "lines")));
+  EXPECT_THAT(
+      ProblemsWith("off:\n  signals:\n    - {id: loud}\n"),
+      ElementsAre(InSite("3: error: \"signals\" of off is not a list of names; write `- NAME` "
+                         "lines")));
 }
 
 TEST_F(OverlayTest, AMistakeNamesTheDirectoryItStandsIn) {

@@ -267,7 +267,7 @@ TEST(Parse, TurnsHostileFilesIntoProblemsWithFileAndLine) {
       {"list", "- a\n- b\n", "site.yaml:1: error: a knowledge file is written as keys"},
       {"text", "just words\n", "site.yaml:1: error: a knowledge file is written as keys"},
       {"second document", "labels:\n---\nchecks:\n", "error: a second document"},
-      {"twice", "labels:\nchecks:\nlabels:\n", "site.yaml:3: error: key \"labels\" stands twice"},
+      {"twice", "labels:\nchecks:\nlabels:\n", "site.yaml:3: error: key \"labels\" occurs twice"},
       {"complex key", "? [a, b]\n: c\n", "error: a key is not a plain word"},
       {"too large", std::string((16 << 20) + 1, '#'),
        "site.yaml: error: the file is larger than 16 MiB"},
@@ -301,7 +301,7 @@ checks:
 incidents: [{id: x, label: A.B, environment: {a: b}, logs: [|
 )";
   for (std::size_t size = 0; size < text.size(); ++size) {
-    ProblemsOf(text.substr(0, size));  // must end, whatever it finds
+    ProblemsOf(text.substr(0, size));  // must end for any content
   }
 }
 

@@ -15,7 +15,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// What reading and lint say of a file, without places and remedies.
+// The texts of the problems that reading and lint find in a file, without places and remedies.
 std::vector<std::string> TextsOf(const std::string& yaml) {
   std::vector<std::string> texts;
   for (const Problem& problem : ProblemsOf(yaml)) texts.push_back(problem.text);

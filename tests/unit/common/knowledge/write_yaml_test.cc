@@ -25,7 +25,7 @@ v1::KnowledgeBase Read(const std::string& yaml) {
   return base.ok() ? *base : v1::KnowledgeBase();
 }
 
-// Where an entry stands is not part of what it says.
+// The place of an entry in the file is not part of its content.
 void ForgetSources(google::protobuf::Message& message) {
   const auto* descriptor = message.GetDescriptor();
   const auto* reflection = message.GetReflection();

@@ -1,4 +1,4 @@
-// What an API server may say, and what is made of it.
+// The answers of an API server, and how they are read.
 #include "common/kube/answer.h"
 
 #include <gmock/gmock.h>
@@ -37,7 +37,7 @@ TEST(ParseObject, RefusesWhatNestsDeeperThanAnyStackIsMadeFor) {
   EXPECT_THAT(ParseObject(nested(199)), IsOk());
   EXPECT_THAT(ParseObject(nested(200)), StatusIs(Code::kDataLoss, HasSubstr("200 levels")));
   EXPECT_THAT(ParseObject(nested(2'000'000)), StatusIs(Code::kDataLoss, _));
-  // Brackets in a text are none, also behind a backslash.
+  // Brackets within a text do not count, also after a backslash.
   EXPECT_THAT(ParseObject("{\"a\":\"\\\"" + std::string(500, '[') + "\\\\\"}"), IsOk());
 }
 
@@ -63,7 +63,7 @@ TEST(StatusOfAnswer, TellsWhatTheCallerMayDo) {
                          {403, "Forbidden", Code::kPermissionDenied, "grant it by a role"},
                          {404, "NotFound", Code::kNotFound, "(404 NotFound)"},
                          {409, "AlreadyExists", Code::kAlreadyExists, "409"},
-                         {409, "Conflict", Code::kAborted, "decide anew"},
+                         {409, "Conflict", Code::kAborted, "decide again"},
                          {410, "Expired", Code::kOutOfRange, "410"},
                          {415, "UnsupportedMediaType", Code::kInvalidArgument, "415"},
                          {422, "Invalid", Code::kInvalidArgument, "422"},

@@ -135,7 +135,7 @@ TEST(ClientTest, SendsNoMoreASecondThanItMay) {
   });
   for (int i = 0; i < 5; ++i) ASSERT_THAT(client->Get(kNodes, {"", "a"}, {}), IsOk());
   EXPECT_THAT(cluster.slept(), ElementsAre(absl::Milliseconds(500), absl::Milliseconds(500)));
-  // What would wait beyond its deadline is not sent at all.
+  // A call that would wait beyond its deadline is not sent at all.
   const Call hurried{.timeout = absl::Milliseconds(100)};
   EXPECT_THAT(client->Get(kNodes, {"", "a"}, hurried),
               StatusIs(Code::kResourceExhausted, HasSubstr("2 a second")));
@@ -273,7 +273,7 @@ TEST(ClientListTest, EndsWhenTheServerNeverRunsOutOfPages) {
 TEST(ClientWriteTest, PatchesInTheWayThatIsAskedFor) {
   ScriptedCluster cluster(InOrder({Replied(Node("a"))}));
   const auto client = cluster.Connect();
-  const Json content = {{"status", {{"state", "x\xff"}}}};  // what is no UTF-8 goes out cleaned
+  const Json content = {{"status", {{"state", "x\xff"}}}};  // invalid UTF-8 is sent cleaned
   ASSERT_THAT(client->Apply(kNodes, {"", "a"}, {Patch::Kind::kMerge, content, "status"}, {}),
               IsOk());
   ASSERT_THAT(client->Apply(kNodes, {"", "a"}, {Patch::Kind::kStrategic, content}, {}), IsOk());

@@ -1,4 +1,4 @@
-// Where the API server is and who we are there.
+// The address of the API server and our identity there.
 #include "common/kube/config.h"
 
 #include <gmock/gmock.h>
@@ -61,10 +61,11 @@ TEST_F(InClusterTest, PutsAnAddressOfIpV6IntoBrackets) {
 }
 
 TEST_F(InClusterTest, SaysWhatIsMissing) {
-  EXPECT_THAT(Read("", "443"), StatusIs(Code::kFailedPrecondition, HasSubstr("this is no pod")));
+  EXPECT_THAT(Read("", "443"), StatusIs(Code::kFailedPrecondition, HasSubstr("this is not a pod")));
   EXPECT_THAT(Read("10.0.0.1", ""), StatusIs(Code::kFailedPrecondition, HasSubstr("no pod")));
   for (const char* port : {"0", "65536", "-1", "https"}) {
-    EXPECT_THAT(Read("10.0.0.1", port), StatusIs(Code::kFailedPrecondition, HasSubstr("no port")));
+    EXPECT_THAT(Read("10.0.0.1", port),
+                StatusIs(Code::kFailedPrecondition, HasSubstr("not a port")));
   }
   EXPECT_THAT(Read("10.0.0.1/x", "443"), StatusIs(Code::kInvalidArgument, HasSubstr("an address")));
   std::filesystem::remove(folder_ + "/token");

@@ -1,4 +1,4 @@
-// What a watch knows and does next, line by line.
+// The state of a watch and its next step, line by line.
 #include "common/kube/watch_state.h"
 
 #include <gmock/gmock.h>

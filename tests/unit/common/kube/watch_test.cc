@@ -1,4 +1,4 @@
-// A watch through everything that may befall its connections.
+// A watch through all failures of its connections.
 #include "common/kube/watch.h"
 
 #include <gmock/gmock.h>
@@ -52,7 +52,7 @@ struct Play {
     bool list = false;
     Reply reply = HttpReply{200, "", {}};
     std::string bytes;      // of a watch
-    absl::Status end = {};  // how its connection ends
+    absl::Status end = {};  // the end of its connection
   };
   explicit Play(std::vector<Step> all)
       : steps(std::move(all)),

@@ -21,7 +21,7 @@ constexpr CircuitPolicy kPolicy{.consecutive = 3,
 
 absl::Time At(int second) { return absl::FromUnixSeconds(1'700'000'000 + second); }
 
-// One thing that happens to a circuit, and how it stands afterwards.
+// One event of a circuit, and its state afterwards.
 struct Step {
   int second;
   char what;  // g good, b bad, n neither: admitted and reported at once; x: is not admitted

@@ -209,7 +209,7 @@ TEST_F(HttpClientTest, FollowsNobodyElsewhere) {
 }
 
 TEST_F(HttpClientTest, ReadsOfAnAnswerThatIsTooLargeNoMoreThanItMay) {
-  // More than the buffers of any socket: it is sent to its end only when somebody reads it.
+  // More than the buffers of any socket: it is only sent completely if it is read.
   ScriptedEndpoint endpoint({HugeReply(64 << 20, /*announced=*/false)});
   endpoint_.most_bytes = 64 << 10;
   EXPECT_THAT(ClientOf(endpoint.url())->Chat(Question(), {}),
@@ -306,7 +306,8 @@ TEST_F(HttpClientTest, AsksAgainWhenAStreamBreaksOffThatNobodySaw) {
   EXPECT_EQ(answer->attempts, 2);
 }
 
-// Where the client saw the beginning before the reset; a reset can also overtake what was sent.
+// For a client that saw the beginning before the reset; a reset can also overtake data sent before
+// it.
 TEST_F(HttpClientTest, NeverRepeatsWhatWasHandedOn) {
   Scripted broken = ResetMidStream();
   broken.then = Scripted::Then::kClose;  // a chunked body without its end

@@ -108,7 +108,7 @@ TEST_F(Secrets, AreNotSentWhereTheyAreNotSet) {
 TEST_F(Secrets, AreReadAnewWhenTheyAreRefused) {
   ScriptedEndpoint endpoint([this](const Recorded& request) {
     if (request.headers.at("authorization") == "Bearer sk-new") return ChatReply("x");
-    WriteKey("sk-new");  // rotated meanwhile
+    WriteKey("sk-new");  // rotated in the meantime
     return ErrorReply(401, "expired");
   });
   EXPECT_THAT(Ask(endpoint), IsOk());

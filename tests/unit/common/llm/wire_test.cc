@@ -88,7 +88,7 @@ TEST(ChatBody, SaysTheSchemaAsEachServerTakesIt) {
   EXPECT_FALSE(BodyOf(endpoint, Question("?")).contains("response_format"));
 }
 
-// Words about the schema stand before everything that comes from an incident.
+// The text about the schema comes before everything from an incident.
 TEST(ChatBody, SaysTheSchemaInWordsInTheInstructions) {
   Endpoint endpoint = Local();
   for (const Structured structured : {Structured::kJsonObject, Structured::kWords}) {
@@ -129,8 +129,8 @@ TEST(ChatBody, SaysWhatTheRequestSaysInsteadOfTheConfiguration) {
   EXPECT_FALSE(BodyOf(endpoint, request).contains("seed"));
 }
 
-// Servers keep what they computed for the beginning of a prompt, and find it again only where the
-// beginning is the same.
+// Servers cache their work for the beginning of a prompt, and can only reuse it if the beginning is
+// the same.
 TEST(ChatBody, BeginsWithTheSameBytesWhenTheFirstMessagesAreTheSame) {
   for (const Structured structured : {Structured::kJsonSchema, Structured::kWords}) {
     Endpoint endpoint = Local();

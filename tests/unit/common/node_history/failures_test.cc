@@ -1,4 +1,4 @@
-// What counts as an earlier failure of a machine or of one of its devices.
+// Earlier failures of a machine or of one of its devices.
 #include "common/node_history/failures.h"
 
 #include <gmock/gmock.h>

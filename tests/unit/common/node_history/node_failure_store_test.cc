@@ -1,4 +1,4 @@
-// What diagnoses found is kept by node, once, until a person says otherwise.
+// The findings of diagnoses are kept by node, once, until a person corrects them.
 #include "common/node_history/node_failure_store.h"
 
 #include <gmock/gmock.h>

@@ -52,8 +52,8 @@ TEST(ModelShape, NothingIsGuessed) {
   EXPECT_THAT(error("layers=x"), HasSubstr("layers=x"));
   EXPECT_THAT(error("layers=0"), HasSubstr("whole number from 1"));
   EXPECT_THAT(error("width=1"), HasSubstr("width: unknown"));
-  EXPECT_THAT(error("layers=2, layers=3"), HasSubstr("layers: stands twice"));
-  EXPECT_THAT(error("precision=bf16,precision=fp8"), HasSubstr("precision: stands twice"));
+  EXPECT_THAT(error("layers=2, layers=3"), HasSubstr("layers: is set twice"));
+  EXPECT_THAT(error("precision=bf16,precision=fp8"), HasSubstr("precision: is set twice"));
   EXPECT_THAT(error("layers=2,hidden=64,heads=4,vocabulary=10,sequence=8,batch=1"),
               HasSubstr("precision: is missing"));
   EXPECT_THAT(

@@ -65,8 +65,8 @@ TEST(Table, WhatIsWrongIsToldByFileAndLine) {
   for (const Case& one : {
            Case{"  - {gpu: L40S, resource: memory, gb_s: 700}", "needs id"},
            Case{"  - {id: a, gpu: TPU, resource: memory, gb_s: 7}", "TPU is not a model"},
-           Case{"  - {id: a, gpu: L40S, resource: memory, gb_s: -7}", "no positive number"},
-           Case{"  - {id: a, gpu: L40S, resource: memory, gb_s: nan}", "no positive number"},
+           Case{"  - {id: a, gpu: L40S, resource: memory, gb_s: -7}", "not a positive number"},
+           Case{"  - {id: a, gpu: L40S, resource: memory, gb_s: nan}", "not a positive number"},
            Case{"  - {id: a, gpu: L40S, resource: soul, gb_s: 7}", "is not a rate"},
            Case{"  - {id: a, gpu: L40S, resource: memory}", "says nothing measured"},
            Case{"  - {id: a, gpu: L40S, resource: compute, tflops: 7}", "needs precision"},
@@ -80,7 +80,7 @@ TEST(Table, WhatIsWrongIsToldByFileAndLine) {
            Case{"  - {id: a, gpu: L40S, nics: many, resource: memory, gb_s: 1}", "COUNTxGBITS"},
            Case{"  - {id: a, gpu: L40S, resource: memory, gb_s: 7}\n"
                 "  - {id: a, gpu: L40S, resource: memory, gb_s: 7}",
-                "id: a stands in own.yaml:2 too"},
+                "id: a is also in own.yaml:2"},
            Case{"  - {id: a, gpu: L40S, collective: all_reduce, ranks: 2, bytes: 9, bus_gb_s: 1, "
                 "microseconds: 1}",
                 "bus_gb_s and microseconds"},
@@ -150,7 +150,7 @@ TEST_F(Published, TheOtherHalfIsPredictedToTenPercent) {
   const Errors all = ErrorsOf(*trial, std::nullopt, false);
   EXPECT_GE(all.tested, 35U);
   EXPECT_LE(all.median, 0.10);
-  // Of intervals that say 90 %: fewer only by three standard deviations of a fair count.
+  // The intervals for 90 % may cover less only by three standard deviations of a fair count.
   const auto tested = static_cast<double>(all.tested);
   EXPECT_GE(static_cast<double>(all.covered), 0.9 * tested - 3 * std::sqrt(0.09 * tested));
   for (const auto kind : {Measured::kRate, Measured::kTransfer}) {

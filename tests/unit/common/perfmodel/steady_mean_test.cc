@@ -11,7 +11,7 @@
 namespace galen::perfmodel {
 namespace {
 
-// Repeats until the rule is content; what it then said. `next` gives sample number i.
+// Repeats until the rule is satisfied; returns its result. `next` gives sample number i.
 template <typename Next>
 SteadyMean Repeat(const Next& next, const StopRule& rule, std::size_t most = 200'000) {
   std::vector<double> samples;

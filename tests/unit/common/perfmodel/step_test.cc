@@ -163,7 +163,7 @@ TEST(Step, HeadsThatDoNotSuitTheUnitsCostMore) {
   EXPECT_EQ(WorkOf(SmallJob("gpus=8,tp=4"), SomeMachine()).odd_flops, 0);
 }
 
-// What is computed again is what was computed: on the same units.
+// Recomputed scores are the same work, on the same units.
 TEST(Step, ScoresThatAreComputedAgainCountWhereTheyDidAtFirst) {
   for (const char* heads : {"head_size=64", "head_size=60"}) {
     const StepWork once = WorkOf(SmallJob(absl::StrCat("gpus=8,", heads)), SomeMachine());
@@ -247,13 +247,13 @@ TEST(Job, ALayoutThatCannotBeIsRefusedByName) {
   };
   for (const Case& one :
        {Case{"", "gpus: is missing"}, Case{"gpus=8,tp=16", "more than gpus"},
-        Case{"gpus=8,tp=3", "does not divide"}, Case{"gpus=6", "is no multiple"},
-        Case{"gpus=8,micro_batch=3", "is no multiple"}, Case{"gpus=16,pp=16", "more stages"},
+        Case{"gpus=8,tp=3", "does not divide"}, Case{"gpus=6", "is not a multiple"},
+        Case{"gpus=8,micro_batch=3", "is not a multiple"}, Case{"gpus=16,pp=16", "more stages"},
         Case{"gpus=8,ep=2", "experts"}, Case{"gpus=8,zero=4", "zero=4"},
         Case{"gpus=8,recompute=some", "none, selective or full"}, Case{"gpus=8,tp=0", "tp=0"},
-        Case{"gpus=8,flash=maybe", "flash"}, Case{"gpus=8,tp=2,tp=4", "tp: stands twice"},
-        Case{"gpus=8,zero=1,zero=1", "zero: stands twice"},
-        Case{"gpus=8,layers=9", "layers: stands twice"},
+        Case{"gpus=8,flash=maybe", "flash"}, Case{"gpus=8,tp=2,tp=4", "tp: is set twice"},
+        Case{"gpus=8,zero=1,zero=1", "zero: is set twice"},
+        Case{"gpus=8,layers=9", "layers: is set twice"},
         Case{"gpus=1099511627776,tp=1048576,pp=1048576,cp=1048576", "more than gpus"}}) {
     const auto job = ParseJob(std::string(kSmall) + one.fields);
     ASSERT_FALSE(job.ok()) << one.fields;
@@ -274,12 +274,13 @@ TEST(Expectation, AMeasuredStepStandsToItsInterval) {
   EXPECT_EQ(StandingOf(expected->throughput, expected->throughput.low / 3), Standing::kBelow);
   EXPECT_EQ(StandingOf(expected->step, 0), Standing::kUnknown);
   EXPECT_EQ(StandingOf(expected->step, std::nan("")), Standing::kUnknown);
-  EXPECT_FALSE(expected->power.has_value());  // nothing told it
+  EXPECT_FALSE(expected->power.has_value());  // not calibrated
   calibration.factors.Set("power", 0.8);
   const auto with_power = Expect(SmallJob("gpus=8"), SomeMachine(), calibration);
   ASSERT_TRUE(with_power.ok() && with_power->power.has_value());
   EXPECT_DOUBLE_EQ(with_power->power->expected, 560);
-  // Boards that took more than their data sheet allows: the interval still holds what it expects.
+  // Boards that used more than their data sheet allows: the interval still contains the expected
+  // value.
   calibration.factors.Set("power", 1.05);
   const auto above = Expect(SmallJob("gpus=8"), SomeMachine(), calibration);
   ASSERT_TRUE(above.ok() && above->power.has_value());

@@ -45,7 +45,7 @@ inline Factors SomeFactors() {
 inline constexpr char kSmall[] =
     "layers=8,hidden=1024,heads=16,vocabulary=32000,sequence=1024,batch=64,precision=bf16,";
 
-// What ParseJob makes of kSmall and more; a job without layers where it is refused.
+// The job that ParseJob reads from kSmall and `more`; a job without layers if it is refused.
 inline Job SmallJob(const std::string& more) {
   const auto job = ParseJob(kSmall + more);
   return job.ok() ? *job : Job{};

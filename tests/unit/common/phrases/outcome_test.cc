@@ -30,7 +30,7 @@ std::string Told(absl::string_view text, absl::string_view mention) {
   return "unknown";
 }
 
-// outcomes.txt: expected, mention and text of a line, parted by tabs; "\n" is a line break.
+// outcomes.txt: expected, mention and text of a line, separated by tabs; "\n" is a line break.
 TEST(Outcome, IsToldByTheWordsAroundAMention) {
   std::ifstream file(GALEN_SOURCE_DIR "/tests/unit/common/phrases/outcomes.txt");
   ASSERT_TRUE(file.is_open());

@@ -15,7 +15,7 @@ namespace {
 using ::galen::testing::StatusIs;
 using ::testing::HasSubstr;
 
-// The one list that there is.
+// The only list.
 absl::StatusOr<std::string> Lists(absl::string_view name) {
   if (name == "engine") return std::string(R"((?:\bjob\b|\brun\b))");
   return absl::InvalidArgumentError(absl::StrCat("<", name, ">: no list has this name"));
@@ -77,10 +77,11 @@ INSTANTIATE_TEST_SUITE_P(
     Phrases, RefusedPhraseTest,
     ::testing::Values(
         Refused{"", "0 bytes"}, Refused{"Go", "capital letter"},
-        Refused{"checks?", "no regular expression"}, Refused{"\\bgo\\b", "no regular expression"},
-        Refused{"go\tahead", "control character"}, Refused{"go  ahead", "two spaces"},
-        Refused{"go ", "two spaces"}, Refused{" go", "two spaces"}, Refused{"[go", "no ]"},
-        Refused{"go]", "no ["}, Refused{"[go]", "has to be there"}, Refused{"[]", "two spaces"},
+        Refused{"checks?", "not a regular expression"},
+        Refused{"\\bgo\\b", "not a regular expression"}, Refused{"go\tahead", "control character"},
+        Refused{"go  ahead", "two spaces"}, Refused{"go ", "two spaces"},
+        Refused{" go", "two spaces"}, Refused{"[go", "no ]"}, Refused{"go]", "no ["},
+        Refused{"[go]", "has to be there"}, Refused{"[]", "two spaces"},
         Refused{"[go]ahead", "space is missing"}, Refused{"check[s]", "within a word"},
         Refused{"check(s", "round bracket"}, Refused{"check()", "round bracket"},
         Refused{"check)", "round bracket"}, Refused{"a((b))", "round bracket"},

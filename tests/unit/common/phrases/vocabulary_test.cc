@@ -123,7 +123,7 @@ TEST_P(MistakeTest, IsToldWithFileAndLine) {
 INSTANTIATE_TEST_SUITE_P(
     Files, MistakeTest,
     ::testing::Values(
-        Mistake{"lists: [", "a.yaml:", ""}, Mistake{"- a", "a.yaml:1", "no map"},
+        Mistake{"lists: [", "a.yaml:", ""}, Mistake{"- a", "a.yaml:1", "not a map"},
         Mistake{"phrases: []", "a.yaml:1", "unknown"},
         Mistake{"lists: [a]", "a.yaml:1", "needs lists"},
         Mistake{"lists:\n  A: {why: test, phrases: [b]}", "a.yaml:2", "a-z"},
@@ -135,9 +135,9 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"lists:\n  a: {why: test, marks: '.', phrases: [b]}", "a.yaml:2", "marks:"},
         Mistake{"lists:\n  a: {why: test, filler: [c], phrases: [b]}", "a.yaml:2", "filler:"},
         Mistake{"lists:\n  a:\n    why: test\n    phrases:\n      - b\n      - c\n      - b\n",
-                "a.yaml:7", "stands at a.yaml:5 already"},
+                "a.yaml:7", "is at a.yaml:5 already"},
         Mistake{"lists:\n  a:\n    why: test\n    phrases:\n      - b\n      - c?\n", "a.yaml:6",
-                "no regular expression"},
+                "not a regular expression"},
         Mistake{"lists:\n  a: {why: test, phrases: [b]}\n  a: {why: test, phrases: [c]}",
                 "a.yaml:3", ""},
         Mistake{"lists:\n  a:\n    why: test\n    phrases: [b <c>]\n", "a.yaml:4", "<c>: no list"},

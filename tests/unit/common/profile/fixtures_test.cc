@@ -192,7 +192,7 @@ TEST(Job, WhatIsKeptOfAllTracesHasALimit) {
 TEST(Job, WhatIsNotThereOrNoTraceIsNamed) {
   EXPECT_EQ(ReadJob({"/nowhere"}, Shipped()).status().code(), absl::StatusCode::kNotFound);
   const auto read = ReadJob({std::string(GALEN_SOURCE_DIR) + "/README.md"}, Shipped());
-  EXPECT_THAT(std::string(read.status().message()), HasSubstr("is no trace"));
+  EXPECT_THAT(std::string(read.status().message()), HasSubstr("is not a trace"));
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ TEST(Picture, SaysInWordsWhatItsColoursSay) {
   }
 }
 
-// No two boxes or rows stand on each other: each row of texts has a place of its own.
+// Boxes and rows do not overlap: each row of texts has its own place.
 TEST(Picture, RowsDoNotOverlap) {
   const std::string svg = Picture(Job(5));
   static const RE2 name(R"re(<text class="t" x="16\.0" y="([\d.]+)")re");

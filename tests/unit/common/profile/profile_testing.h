@@ -16,7 +16,7 @@
 
 namespace galen::profile {
 
-// What ships, loaded once.
+// The shipped families, loaded once.
 inline const Families& Shipped() {
   static const Families* const families = [] {
     auto loaded = Families::Load({std::string(GALEN_SOURCE_DIR) + "/knowledge"});

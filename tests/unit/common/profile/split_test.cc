@@ -146,7 +146,7 @@ TEST(Split, ATraceThatIsTruncatedOffIsReadAsFarAsItGoes) {
   const TraceReport report = ReportOf(whole.substr(0, whole.size() - 20));
   EXPECT_EQ(Parts(report.devices[0].total), "100 30 0 0 0 70");
   EXPECT_THAT(report.remarks, ElementsAre(HasSubstr("after 2 events")));
-  // Wherever it is cut, it is read or refused.
+  // Cut at any byte, it is read or refused.
   for (std::size_t size = 0; size < whole.size(); ++size) {
     const auto trace = ReadTrace(InPieces(absl::string_view(whole).substr(0, size), 64), Shipped());
     if (trace.ok()) {

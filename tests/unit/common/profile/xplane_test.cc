@@ -1,4 +1,5 @@
-// XPlane, as JAX's profiler keeps a trace, beside what xprof's trace viewer makes of it.
+// Compares XPlane, the format of JAX's profiler, with the output of xprof's trace viewer for the
+// same trace.
 #include "common/profile/xplane.h"
 
 #include <gmock/gmock.h>
@@ -109,7 +110,7 @@ TEST(XplaneTest, ARealTraceIsReadAsTheViewersFileIs) {
   ASSERT_THAT(viewer->traces, SizeIs(1));
   const TraceReport& a = xplane->traces[0];
   const TraceReport& b = viewer->traces[0];
-  // Of the two beside each other one is read.
+  // Only one of the two files in the folder is read.
   const auto both = FilesOf({folder.string()});
   ASSERT_THAT(both, IsOk());
   int of_jax = 0;

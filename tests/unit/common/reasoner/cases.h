@@ -56,7 +56,7 @@ inline galen::v1::Finding Unknown(const std::string& name, const std::string& de
   return MakeFinding(name, device);
 }
 
-// What was seen of one incident.
+// The observations of one incident.
 class Scene {
  public:
   explicit Scene(const knowledge::Knowledge& knowledge) : knowledge_(knowledge) {}
@@ -206,7 +206,7 @@ class KnowledgeBuilder {
     Fill(*Last().mutable_refute(Last().refute_size() - 1)->add_with(), check, finding, op, value);
     return *this;
   }
-  // The label only tells how a failure shows itself.
+  // The label only describes the symptom of a failure.
   KnowledgeBuilder& Residual() {
     Last().set_residual(true);
     return *this;
@@ -243,7 +243,7 @@ class KnowledgeBuilder {
     return *this;
   }
 
-  // People tell of the leaf in these sentences.
+  // People describe the leaf in these sentences.
   KnowledgeBuilder& Told(const std::string& label, const std::vector<std::string>& sentences) {
     knowledge::v1::Complaints& complaints = *base_.add_complaints();
     complaints.set_label(label);
@@ -251,7 +251,7 @@ class KnowledgeBuilder {
     return *this;
   }
 
-  // Of `asked` incidents with another cause so many showed it.
+  // `seen` of `asked` incidents with another cause showed it.
   KnowledgeBuilder& Rate(const std::string& of, int seen, int asked) {
     knowledge::v1::BaseRate& rate = *base_.add_base_rates();
     rate.set_of(of);

@@ -1,4 +1,4 @@
-// The four incidents that the AidAI paper tells, and a healthy node, over the knowledge that ships.
+// The four incidents of the AidAI paper, and a healthy node, with the shipped knowledge.
 #include <gmock/gmock.h>
 
 #include <memory>
@@ -245,7 +245,7 @@ TEST_F(ExampleTest, TheVerdictOfAPairSweepAccusesTheAdapterOfThatNode) {
   const Scene scene =
       Scene(book()).Saw("rdma.pair", {Bool("failed", true, kPort), Text("follows_node", "n1")});
   EXPECT_EQ(JudgeOf(scene, kHcaFault).outcome(), Verdict::CONFIRMED);
-  // What all pairs would share is not the cause.
+  // A fault that all pairs would share is not the cause.
   for (const char* label : {"INTERCONNECT_NETWORKING.INFINIBAND.SUBNET_MANAGER_UNSUITABLE",
                             "INTERCONNECT_NETWORKING.EFA.SECURITY_GROUP_RULE_MISSING",
                             "INTERCONNECT_NETWORKING.TOPOLOGY.MISCABLED",
@@ -286,7 +286,7 @@ TEST_F(ExampleTest, AQuietSecondDoesNotClearAPortThatWentDownAnHourAgo) {
                    kFlapping);
   };
   const Verdict went_down = with_total(3);
-  // One event that is over, and that nobody speaks of, is not flapping for sure.
+  // One event that is over, and that no message mentions, does not prove flapping.
   EXPECT_NE(went_down.outcome(), Verdict::CONFIRMED);
   EXPECT_LE(with_total(0).probability(), went_down.probability());
 }

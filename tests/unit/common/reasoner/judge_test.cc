@@ -37,7 +37,7 @@ KnowledgeBuilder Counter() {
   return book;
 }
 
-// One state, seen in so many of 150 incidents that had another cause.
+// One state, seen in `seen` of 150 incidents that had another cause.
 Verdict OfAState(int seen, const std::vector<galen::v1::Strength>& messages) {
   KnowledgeBuilder made;
   made.Check("a", "bad", "bool", Rule::EQ, "true")
@@ -355,7 +355,7 @@ TEST(Judge, HoldsARuleForTrueOnlyTogetherWithItsConditions) {
   scene.Saw("gpu.ecc", {Bool("mode", true, "gpu:0")});
   EXPECT_EQ(JudgeOf(book, scene, "MAIN.SUB.BOTH").outcome(), Verdict::INCONCLUSIVE);
   EXPECT_THAT(JudgeOf(book, scene, "MAIN.SUB.BOTH").missing(), Contains(HasSubstr("gpu.board@n1")));
-  // What is harmless alone is evidence together.
+  // Two findings that are harmless alone are evidence together.
   Scene both(book);
   both.Saw("gpu.ecc", {Bool("mode", true, "gpu:0")}).Saw("gpu.board", {Bool("bad", true, "gpu:1")});
   EXPECT_EQ(JudgeOf(book, both, "MAIN.SUB.BOTH").outcome(), Verdict::CONFIRMED);
@@ -370,7 +370,7 @@ TEST(Judge, ConditionsAboutDevicesHoldOfTheSameDevice) {
   made.Leaf("MAIN.SUB.BOTH")
       .Confirm("gpu.ecc", "mode", Rule::EQ, "true")
       .With("gpu.board", "bad", Rule::EQ, "true");
-  // The same sign, which means nothing where somebody wanted it so.
+  // The same sign, which is harmless if somebody set it on purpose.
   made.Leaf("MAIN.SUB.UNLESS")
       .Confirm("gpu.board", "bad", Rule::EQ, "true")
       .Refute("gpu.board", "bad", Rule::EQ, "true")

@@ -1,4 +1,4 @@
-// Claims about what the words of a report speak for.
+// Claims about the causes that the words of a report suggest.
 #include "common/reasoner/likeness.h"
 
 #include <gmock/gmock.h>
@@ -49,6 +49,25 @@ TEST(Likeness, MessagesSpeakWhereAPersonSaysNothing) {
   const auto alike = index.Of("zzz", "throughput halved, every step takes twice as long");
   EXPECT_GT(WeightOf(*alike, kSlow), WeightOf(*alike, kLost));
   EXPECT_THAT(*index.Of("zzz", ""), IsEmpty());
+}
+
+TEST(Likeness, TheTitleWeighsMoreThanTheRest) {
+  const LikenessIndex index(Known());
+  const std::string slow = "every step takes twice as long since Monday";
+  const std::string lost = "one card is missing after the reboot";
+  const auto titled_slow = index.Of(slow + "\n\n" + lost + "\nzzz", "");
+  const auto titled_lost = index.Of(lost + "\n\n" + slow + "\nzzz", "");
+  EXPECT_GT(WeightOf(*titled_slow, kSlow), WeightOf(*titled_lost, kSlow));
+  EXPECT_GT(WeightOf(*titled_lost, kLost), WeightOf(*titled_slow, kLost));
+}
+
+TEST(Likeness, ALongFirstLineAndALoneLineAreNotTitles) {
+  const LikenessIndex index(Known());
+  const std::string lost = "one card is missing after the reboot";
+  EXPECT_EQ(WeightOf(*index.Of(lost, ""), kLost), WeightOf(*index.Of(lost + "\n \n", ""), kLost));
+  const std::string wide(200, ' ');
+  EXPECT_LT(WeightOf(*index.Of(lost + wide + "\nthroughput halved", ""), kLost),
+            WeightOf(*index.Of(lost + "\nthroughput halved", ""), kLost));
 }
 
 TEST(Likeness, WithoutLeavesThereIsNone) {

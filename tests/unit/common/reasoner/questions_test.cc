@@ -21,8 +21,8 @@ using testing::KnowledgeBuilder;
 using testing::Scene;
 using ::testing::SizeIs;
 
-// Two causes that a message speaks for alike, each with a check that nobody could read, and one
-// that nothing speaks for.
+// Two causes that a message supports equally, each with a check that was unreadable, and one
+// without support.
 KnowledgeBuilder Rivals() {
   KnowledgeBuilder book;
   for (const char* check : {"left", "right", "aside"}) {
@@ -101,7 +101,7 @@ TEST(Questions, NeverAskForWhatWasReadOrWasAskedBefore) {
   }
 }
 
-// What the search itself left out is left to the search.
+// Checks that the search has not run are left to the search.
 TEST(Questions, NeverAskAPersonForWhatAMachineWouldTell) {
   const auto book = Rivals().Make();
   Scene scene(book);

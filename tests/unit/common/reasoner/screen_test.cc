@@ -211,7 +211,7 @@ TEST(Screen, WhatIsEasilyMistakenForTheCauseIsJudgedByWhatIsKnown) {
   EXPECT_THAT(Suspects(ScreenOf(book, scene, {confirmed, twin})), IsEmpty());
 }
 
-// Whatever the checks answer: each is asked for once at most, and the screening ends.
+// For any answers of the checks: each check is requested once at most, and the screening ends.
 TEST(Screen, OfTheShippedKnowledgeEndsWithEachCheckAskedForOnce) {
   auto loaded = knowledge::Load({GALEN_SOURCE_DIR "/knowledge"}, {});
   ASSERT_THAT(loaded, IsOk());

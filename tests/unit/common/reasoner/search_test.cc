@@ -185,7 +185,7 @@ TEST(History, WhatASiteConfirmsIsProposedAtOnceOnTopOfTheKnowledge) {
   ASSERT_EQ(answer.causes_size(), 1);
   EXPECT_EQ(answer.causes(0).label(), "MAIN.SUB.D");
   EXPECT_THAT(answer.causes(0).reason(), HasSubstr("resembles site-1"));
-  // Whoever filed the ticket wrote its title, and not for all tenants.
+  // The person who filed the ticket wrote its title, and not for all tenants.
   EXPECT_THAT(answer.causes(0).reason(), Not(HasSubstr("Pump")));
   std::filesystem::remove_all(directory);
 }

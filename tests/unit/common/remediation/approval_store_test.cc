@@ -171,7 +171,7 @@ TEST_F(RunsTest, AreDueFromTheirApprovalUntilTheyAreFinished) {
   EXPECT_EQ(Run().outcome(), "node n1 is cordoned");
   EXPECT_THAT(Approve().status(),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("SUCCEEDED")));
-  // The report says something else now: what was done stays on record.
+  // The report is different now: completed actions stay on record.
   diagnosis_.mutable_report()->set_outcome(galen::v1::Report::NO_CAUSE_CONFIRMED);
   EXPECT_EQ(Run().state(), Action::SUCCEEDED);
 }
@@ -207,8 +207,8 @@ TEST_F(RunsTest, WhatCameOfItIsNewsUntilItIsHeard) {
   ASSERT_EQ(runs_.UnacknowledgedResults()->actions.size(), 1u);
   const Action first = runs_.UnacknowledgedResults()->actions.front();
   EXPECT_TRUE(first.carried_out());
-  // Approved anew before anybody heard: the next outcome is news, and to hear of the first hides it
-  // not.
+  // Approved again before anybody read the outcome: the next outcome is news, and an
+  // acknowledgement of the first does not hide it.
   clock_.Advance(absl::Seconds(1));
   ASSERT_THAT(Approve(), IsOk());
   EXPECT_TRUE(runs_.UnacknowledgedResults()->actions.empty());
@@ -220,7 +220,7 @@ TEST_F(RunsTest, WhatCameOfItIsNewsUntilItIsHeard) {
   EXPECT_TRUE(runs_.UnacknowledgedResults()->actions.empty());
 }
 
-// Another replica hears of the first end while the second is written down.
+// Another replica reads the first end while the second one is being written.
 TEST_F(RunsTest, ASecondEndIsNewsHoweverLateTheFirstIsHeard) {
   ASSERT_THAT(Approve(), IsOk());
   ASSERT_THAT(Take(), IsOk());
@@ -260,7 +260,7 @@ TEST_F(RunsTest, ShowHowOftenTheyHelpedBefore) {
   ASSERT_THAT(RepairOutcomeStore(store_->records()).Add(before), IsOk());
   EXPECT_EQ(Run().track_record().carried_out(), 1);
   EXPECT_EQ(Run().track_record().helped(), 1);
-  // It is no part of what is approved.
+  // It is not part of the approved content.
   EXPECT_EQ(Run().content_hash(), before.content_hash());
 }
 

@@ -1,4 +1,4 @@
-// What Galen can do to a node is data.
+// Galen's actions on a node are data.
 #include "common/remediation/node_actions.h"
 
 #include <gmock/gmock.h>

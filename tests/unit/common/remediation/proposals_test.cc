@@ -1,4 +1,4 @@
-// What is proposed, and what Galen would do itself only where a check looked.
+// Proposed actions; Galen carries one out itself only if a check examined the node.
 #include "common/remediation/proposals.h"
 
 #include <gmock/gmock.h>
@@ -45,7 +45,7 @@ TEST(ProposedBy, OffersWhatIsForTheCauseOnNodesThatAChecksEvidenceNames) {
   EXPECT_THAT(RunsOf(Checked()),
               ::testing::ElementsAre("kubernetes.cordon n1: Cordon n1.",
                                      "kubernetes.taint n1: Taint n1 with GPU.PCIE.FELL_OFF_BUS."));
-  // Beside what people do.
+  // In addition to the actions for people.
   EXPECT_EQ(ProposedBy(Checked(), Offered()).size(), 4u);
   EXPECT_EQ(ProposedBy(Checked(), {}).size(), 2u);
 }

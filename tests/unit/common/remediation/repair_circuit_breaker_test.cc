@@ -1,4 +1,4 @@
-// No more machines at once, and none after too many failed.
+// Limits the machines under repair at once, and stops after too many failures.
 #include "common/remediation/repair_circuit_breaker.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// What came of repairs is remembered with its origin, counted once, and can be taken back.
+// Outcomes of repairs are stored with their origin, counted once, and can be withdrawn.
 #include "common/remediation/repair_outcome_store.h"
 
 #include <gmock/gmock.h>
@@ -77,7 +77,7 @@ TEST_F(OutcomesTest, APersonTakesOneBackAndItStaysOnRecord) {
   const auto outcomes = outcomes_.Of("GPU.CLOCKS", "node.reset_gpu_clocks");
   ASSERT_THAT(outcomes, IsOk());
   EXPECT_EQ(outcomes->outcomes(0).struck_by(), "bob");
-  // That it is told again brings it not back.
+  // A repeated report does not restore it.
   ASSERT_THAT(outcomes_.Add(Ended(1, true)), IsOk());
   EXPECT_EQ(Record().carried_out(), 1);
 }

@@ -1,4 +1,5 @@
-// What a node executor can do to its machine is data, with bounds, and nothing of it is a report's.
+// The actions of a node executor on its machine are data, with bounds, and contain nothing from a
+// report.
 #include "common/remediation/run_action.h"
 
 #include <gmock/gmock.h>
@@ -102,9 +103,9 @@ TEST(RunActionTest, SaysWhatIsWrongAndWhere) {
       {File("    parameters: {m: {value: x, one_of: [y, z]}}\n"),
        "x: is not within its bounds, y, z"},
       {File("    before: [{run: [nvidia-smi, -x], prints: '', text: none is there}]\n"),
-       "none is there: is looked at with one of the steps"},
+       "none is there: runs a command of the steps"},
       {File("    after: [{run: [nvidia-smi, -x], prints: '', text: none is there}]\n"),
-       "none is there: is looked at with one of the steps"},
+       "none is there: runs a command of the steps"},
       {File("    undo: x\n"), "undo: unknown"},
       {"actions: []\n", "has no actions"},
       {"actions:\n  - name: x\n", "a name node.NAME"},

@@ -23,7 +23,7 @@ namespace {
 using ::galen::testing::StatusIs;
 using ::testing::HasSubstr;
 
-// What a probe reads: SERVING, NOT_SERVING, or the code of the error.
+// The answer of a probe: SERVING, NOT_SERVING, or the code of the error.
 std::string Probe(const HealthPort& port, const std::string& service,
                   const std::string& method = "/grpc.health.v1.Health/Check") {
   // The request's one field is a text, number 1; the answer's an enum, number 1.
@@ -85,7 +85,7 @@ TEST_F(HealthPortTest, AProgramThatDrainsIsAliveAndNotReady) {
 TEST_F(HealthPortTest, KnowsNoOtherServiceAndNoOtherMethod) {
   EXPECT_EQ(Probe(*port_, "galen.node.v1.NodeService"), kNotFound);
   EXPECT_EQ(Probe(*port_, "", "/galen.node.v1.NodeService/Describe"), kCancelled);
-  // Which is in every server of this program.
+  // It is in every server of this program.
   EXPECT_EQ(Probe(*port_, "", "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"),
             kCancelled);
 }

@@ -31,7 +31,7 @@ constexpr char kTrace[] = "4bf92f3577b34da6a3ce929d0e0e4736";
 constexpr char kSpan[] = "00f067aa0ba902b7";
 constexpr char kDiagnosis[] = "tenants/t/diagnoses/d";
 
-// Says what its calls came with, and ends them as it is told.
+// Reports what its calls came with, and ends them as the test sets.
 class Echo final : public node::v1::NodeService::CallbackService {
  public:
   explicit Echo(Executor& executor) : executor_(executor) {}
@@ -208,7 +208,7 @@ TEST_F(ObserveTest, BeginsATraceWhereNoneComes) {
 TEST_F(ObserveTest, GivesACallOneTraceWhoeverLooks) {
   service_.end = absl::OkStatus();
   DescribeWith({});
-  // What the server's own hook put there is what the handler sees.
+  // The handler sees the context that the server's own hook set.
   EXPECT_EQ(trace::TraceIdOf(trace::Parse(service_.sent).value()),
             trace::TraceIdOf(service_.work.context));
 }

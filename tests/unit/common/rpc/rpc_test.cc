@@ -27,7 +27,7 @@ using ::galen::testing::IsOk;
 using ::galen::testing::StatusIs;
 using ::testing::HasSubstr;
 
-// A service whose methods do what the test says.
+// A service whose methods do what the test sets.
 class ScriptedNodeService final : public node::v1::NodeService::CallbackService {
  public:
   explicit ScriptedNodeService(Executor& executor) : executor_(executor) {}

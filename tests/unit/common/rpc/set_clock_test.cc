@@ -1,5 +1,5 @@
-// The machine's clock is set while a call waits for its turn. A program of its own: all of it reads
-// the clock that is set.
+// The machine's clock is set while a call waits for its turn. A separate program, since all of it
+// reads that clock.
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
@@ -55,7 +55,7 @@ class LateExecutor final : public Executor {
   ThreadPool pool_{1, 8};
 };
 
-// Tells how much time a call has left.
+// Returns the remaining time of a call.
 class Service final : public node::v1::NodeService::CallbackService {
  public:
   explicit Service(Executor& executor) : executor_(executor) {}

@@ -156,7 +156,7 @@ TEST_F(ClaimsTest, ThatWereChangedAreRefused) {
   v1::SignedClaim longer = made;
   longer.set_claim(inner.SerializeAsString());
   ExpectRefused(longer.SerializeAsString(), "too long");
-  // The certificate of somebody else, who did not sign it.
+  // The certificate of another party, who did not sign it.
   v1::SignedClaim another = made;
   brought_by_ = IssueFor(authority_, Role::kGateway);
   v1::SignedClaim theirs;
@@ -166,7 +166,7 @@ TEST_F(ClaimsTest, ThatWereChangedAreRefused) {
 }
 
 TEST_F(ClaimsTest, NoBytesOfAStrangerDoMoreThanBeRefused) {
-  // Of an exchanged certificate, so that the claim without it is worthless too.
+  // Signs with another certificate, so that the claim without it is worthless too.
   ASSERT_THAT(
       signer_.Use(CredentialsOf(authority_, IssueFor(authority_, Role::kGateway), Role::kGateway)),
       IsOk());
@@ -175,7 +175,8 @@ TEST_F(ClaimsTest, NoBytesOfAStrangerDoMoreThanBeRefused) {
     std::string changed = claim;
     changed[i] = static_cast<char>(changed[i] ^ 0x41);
     const auto read = TenantOf(changed);
-    // DER leaves no freedom in what is signed; an ECDSA signature can be changed into no other.
+    // DER leaves no freedom in the signed data; an ECDSA signature cannot be changed into another
+    // one.
     EXPECT_FALSE(read.ok()) << i;
     EXPECT_FALSE(TenantOf(claim.substr(0, i)).ok()) << i;
   }

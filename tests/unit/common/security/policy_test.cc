@@ -19,7 +19,7 @@ using google::protobuf::DescriptorPool;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::MethodDescriptor;
 
-// What gRPC itself brings; not among our protos.
+// Services of gRPC itself; not among our protos.
 const std::set<std::string> kOfGrpc = {
     "/grpc.health.v1.Health/Check", "/grpc.health.v1.Health/Watch",
     "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"};
@@ -81,8 +81,8 @@ TEST(Policy, ATenantsMethodsNameTheFieldThatSaysWhose) {
       EXPECT_FALSE(method->client_streaming()) << name << ": who looks at the later messages?";
       continue;
     }
-    // Methods that take no claim: their only callers are programs that have held the claim of the
-    // tenant against what they were called with, and name here what they took from there.
+    // Methods that take no claim: their only callers are programs that have compared the tenant's
+    // claim with their own request, and name here what they took from there.
     static const std::map<std::string, Role> kByWordOf = {
         {"/galen.conclusion.v1.ConclusionService/Conclude", Role::kOrchestrator},
         {"/galen.planning.v1.PlanningService/ProposeFromHistory", Role::kOrchestrator},

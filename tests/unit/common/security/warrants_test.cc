@@ -1,4 +1,4 @@
-// What a person's approval is on its way to a machine.
+// A person's approval on its way to a machine.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -37,7 +37,7 @@ class WarrantsTest : public ::testing::Test {
     EXPECT_THAT(verifier_.Read(warrant),
                 StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr(why)));
   }
-  // One that says what it likes, signed by `own_` all the same.
+  // One with arbitrary content, signed by `own_` all the same.
   std::string Forged(const v1::Warrant& warrant) {
     v1::SignedWarrant made;
     made.set_warrant(warrant.SerializeAsString());
@@ -91,7 +91,7 @@ TEST_F(WarrantsTest, NoByteOfThemCanBeAnother) {
     std::string other = warrant;
     other[i] = static_cast<char>(other[i] ^ 1);
     const auto read = verifier_.Read(other);
-    // (A bit may stand where nothing reads it: then it says the same.)
+    // (A bit may be in a place that nothing reads: then the meaning is the same.)
     if (read.ok()) {
       EXPECT_EQ(read->action, Wanted().action) << i;
       EXPECT_EQ(read->content_hash, "00ff") << i;
@@ -106,7 +106,7 @@ TEST_F(WarrantsTest, OnlyAGatewayOfThisDomainKnowsAPerson) {
     if (role == Role::kGateway) continue;
     WarrantSigner other(clock_);
     EXPECT_THAT(other.Use(CredentialsOf(authority_, IssueFor(authority_, role), role)), IsOk());
-    ExpectRefused(other.Sign(Wanted()).value(), "knows no person");
+    ExpectRefused(other.Sign(Wanted()).value(), "cannot attest a person's approval");
   }
   WarrantSigner elsewhere(clock_);
   const Issued foreign =

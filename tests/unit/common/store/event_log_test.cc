@@ -1,4 +1,5 @@
-// What every EventLog must do, whatever stands behind it: store_conformance.h says how.
+// Requirements of every EventLog, for any backend: store_conformance.h describes how they are
+// tested.
 #include "common/store/event_log.h"
 
 #include <gmock/gmock.h>
@@ -110,7 +111,7 @@ TEST_P(EventLogTest, AppendsInOrderAndNumbersDensely) {
 
 TEST_P(EventLogTest, AppendsLaterWithTheSameAnswers) {
   const Lease lease = Create(kName);
-  // What is asked for together is answered in order, each once.
+  // Requests made together are answered in order, each once.
   const std::vector<std::vector<v1::DiagnosisEvent>> events = {
       {CheckEvent("a"), CheckEvent("b")}, {CheckEvent("x")}, {CheckEvent("c")}};
   const std::int64_t expected[] = {1, 1, 3};
@@ -371,7 +372,7 @@ TEST_P(EventLogTest, WhatIsNotAppendedIsNotSpent) {
   const Lease lease = Create(kName);
   EXPECT_FALSE(log_->Append(lease, 7, {ModelEvent(1'700'049'600, 1, 100)}).ok());
   EXPECT_EQ(log_->SpentOn("tenants/acme", "2023-11-15")->calls(), 0);
-  // What no endpoint takes, or took back, is not believed.
+  // Negative counts, which no endpoint can report, are ignored.
   ASSERT_THAT(log_->Append(lease, 1, {ModelEvent(1'700'049'600, -5, -100)}), IsOk());
   EXPECT_EQ(log_->SpentOn("tenants/acme", "2023-11-15")->input_tokens(), 0);
 }

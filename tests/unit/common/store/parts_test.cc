@@ -1,4 +1,5 @@
-// What the parts of every store beside its event log must do: store_conformance.h says how.
+// Requirements of the parts of every store besides its event log: store_conformance.h describes how
+// they are tested.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

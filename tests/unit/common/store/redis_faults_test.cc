@@ -1,5 +1,5 @@
-// What docs/store.md promises of one Redis server, measured on one that is killed, stopped, cut
-// off, full, or set up wrongly.
+// The promises of docs/store.md for one Redis server, measured on one that is killed, stopped, cut
+// off, full, or misconfigured.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -70,7 +70,7 @@ TEST(RedisSingleFaultsTest, KilledWithFsyncEverySecondItLosesAtMostTheLastTwoSec
     server.Kill(SIGKILL);
     writers.Stop();
     server.Start();
-    // The client waits a while before it connects anew.
+    // The client waits a while before it connects again.
     ASSERT_TRUE(Eventually([&] { return store->events().List("", 1, "").ok(); }));
     const std::int64_t missing = writers.Check(writers.LastAsked() - absl::Seconds(2));
     const char* disk = slow > absl::ZeroDuration() ? "slow" : "fast";
@@ -156,7 +156,7 @@ TEST(RedisSingleFaultsTest, WhatAStoppedServerCarriesOutLateCountsOnce) {
   const auto store = Open(server.url() + "?timeout=30s&answer=50ms");
   ASSERT_THAT(store->events().Create(CreationOf(kName)), IsOk());
   const Lease lease = store->events().AcquireLease(kName, "a", absl::Now(), absl::Hours(1)).value();
-  // The server knows the script from here on, so what it finds later is carried out.
+  // The server knows the script from here on, so that it executes what it finds later.
   ASSERT_THAT(store->events().Append(lease, 1, {NumberedEvent(2)}), IsOk());
   std::atomic<bool> done{false};
   absl::StatusOr<std::int64_t> last;
@@ -165,7 +165,7 @@ TEST(RedisSingleFaultsTest, WhatAStoppedServerCarriesOutLateCountsOnce) {
     last = store->events().Append(lease, 2, {NumberedEvent(3)});
     done = true;
   });
-  absl::SleepFor(absl::Milliseconds(300));  // some attempts; how many is of no matter
+  absl::SleepFor(absl::Milliseconds(300));  // some attempts; their number does not matter
   EXPECT_FALSE(done);
   server.Signal(SIGCONT);
   writer.join();
@@ -291,7 +291,7 @@ TEST(RedisSingleFaultsTest, AUserOfTheAclNeedsNoMoreThanTheDocumentSays) {
               StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("evalsha")));
 }
 
-// What cannot be replicated as --store asks is not acknowledged, and not stored twice.
+// A write that cannot be replicated as --store asks is not acknowledged, and not stored twice.
 TEST(RedisSingleFaultsTest, WithoutTheReplicasItAsksForNothingIsAcknowledged) {
   RedisServer server({});
   ASSERT_THAT(Open(server.url())->events().Create(CreationOf(kName)), IsOk());

@@ -1,4 +1,4 @@
-// What docs/store.md promises of sentinels and clusters, measured on servers that fail and move.
+// The promises of docs/store.md for sentinels and clusters, measured on servers that fail and move.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -73,7 +73,7 @@ void MigrateSlot(RedisCluster& cluster, int slot, int to, const std::function<vo
         {"MIGRATE", "127.0.0.1", absl::StrCat(cluster.node(to).port()), key.text, "0", "5000"});
     if (++moved == (keys.elements.size() + 1) / 2) between();
   }
-  // What was created on the old side meanwhile.
+  // Moves the keys created on the old side meanwhile.
   for (;;) {
     const auto rest = cluster.node(from).Ask({"CLUSTER", "GETKEYSINSLOT", number, "100"});
     if (rest.elements.empty()) break;

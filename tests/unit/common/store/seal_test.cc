@@ -72,7 +72,7 @@ TEST_F(SealTest, RecordsAreReadAsTheyWereWritten) {
   EXPECT_TRUE(refused_.empty());
 }
 
-// What whoever may write to the store can do: change, copy, move, and put back what was there.
+// Attacks of a party with write access to the store: change, copy, move, and restore an old value.
 TEST_F(SealTest, WhatGalenDidNotWriteInThisPlaceIsNotBelieved) {
   ASSERT_THAT(sealed_->Put("actions", "a", "approved", 0), IsOk());
   const std::string approved = plain_.Get("actions", "a").value()->value;

@@ -150,7 +150,7 @@ TEST_F(SqliteEventLogTest, AWriteThatTheDiskRefusesIsUnavailableAndLosesNothing)
   v1::DiagnosisEvent large;
   large.mutable_feedback_received()->set_text(std::string(1 << 20, 'x'));
 
-  // A limit on file sizes stands in for a full disk: the same writes fail.
+  // A limit on file sizes replaces a full disk: the same writes fail.
   std::signal(SIGXFSZ, SIG_IGN);
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);

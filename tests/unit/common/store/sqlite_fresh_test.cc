@@ -55,7 +55,7 @@ TEST(FreshRecords, AnyCutOffRowIsRefused) {
   }
 }
 
-// Event logs of which some events are fresh and some have moved to their place.
+// Event logs with some fresh events and some that have moved to their place.
 class FreshEventsTest : public ::testing::Test {
  protected:
   static constexpr int kDiagnoses = 3;
@@ -99,7 +99,7 @@ class FreshEventsTest : public ::testing::Test {
     sqlite3_close_v2(db);
     return rows;
   }
-  // Appends until what is fresh moves, in turns to all; gives the last sequence of each.
+  // Appends to all logs in turn until the fresh events move; returns the last sequence of each.
   std::int64_t AppendUntilItMoves(std::int64_t last) {
     while (Count("events") == 0) {
       for (const Lease& lease : leases_) {

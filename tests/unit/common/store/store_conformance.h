@@ -31,10 +31,10 @@ Backend RedisClusterBackend();
 // Those servers, for tests that harm them and put them right again.
 testing::RedisSentinels& SharedSentinels();
 testing::RedisCluster& SharedCluster();
-// `url` with a prefix that nobody else has.
+// `url` with a unique prefix.
 std::string WithPrefix(const std::string& url);
 
-// What every test of the suite starts with.
+// The start of every test of the suite.
 class StoreTest : public ::testing::TestWithParam<Backend> {
  protected:
   const std::unique_ptr<Store> store_ = OpenStore(GetParam().where()).value();

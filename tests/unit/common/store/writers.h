@@ -28,8 +28,8 @@ inline v1::DiagnosisEvent CreationOf(const std::string& name, const std::string&
   return event;
 }
 
-// Orchestrators under load: each thread appends to a diagnosis of its own, one event after the
-// other, until it is stopped or an append fails, and notes what was acknowledged when.
+// Orchestrators under load: each thread appends to its own diagnosis, one event after the other,
+// until it is stopped or an append fails, and records each acknowledgement and its time.
 class Writers {
  public:
   Writers(EventLog& log, int count) : log_(log), writers_(static_cast<std::size_t>(count)) {
@@ -54,7 +54,7 @@ class Writers {
     }
   }
 
-  // When the newest of the acknowledged events was handed over: the store answered after that.
+  // The time when the newest acknowledged event was handed over: the store answered after that.
   absl::Time LastAsked() const {
     absl::Time last = absl::InfinitePast();
     for (const Writer& writer : writers_) last = std::max(last, writer.asked);
@@ -86,7 +86,7 @@ class Writers {
     }
     return missing;
   }
-  // How the writer's last append ended; OK when it was stopped.
+  // The status of the writer's last append; OK if it was stopped.
   const absl::Status& status(int writer) const {
     return writers_[static_cast<std::size_t>(writer)].status;
   }

@@ -1,4 +1,4 @@
-// What is there, and what it measured.
+// The available quantities, and their measurements.
 #include "common/telemetry/discovery.h"
 
 #include <gmock/gmock.h>
@@ -33,8 +33,8 @@ Rules Shipped() {
 
 absl::Time At(int second) { return absl::FromUnixSeconds(1'700'000'000 + second); }
 
-// Two nodes of two GPUs and a port, a sample every ten seconds; of n2 the port's counter begins
-// anew at 60, and its last sample is of 80.
+// Two nodes with two GPUs and a port each, a sample every ten seconds; the port's counter of n2
+// restarts at second 60, and its last sample is at second 80.
 std::unique_ptr<OpenMetricsSource> Cluster() {
   std::string text;
   for (int t = 0; t <= 120; t += 10) {
@@ -123,7 +123,7 @@ TEST(DiscoveryTest, ACounterIsItsGrowthAndEndsUnknownNotZero) {
   EXPECT_THAT(growth->values.Row(0).subspan(1), Each(0));
 }
 
-// One step at a time, as early warning reads: the scrapes lie beside the minute, not on it.
+// One step at a time, as early warning reads: the scrapes are near the minute, not on it.
 TEST(DiscoveryTest, TheGrowthOfASingleStepIsKnownWheneverItsScrapesFall) {
   for (const int every : {15, 30, 60}) {
     for (int second = 0; second < every; second += 5) {

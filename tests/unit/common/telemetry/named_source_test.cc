@@ -1,5 +1,5 @@
-// One machine, one name; what several metrics of a quantity are to each other; counters that grow
-// and that nobody reads.
+// One machine, one name; the relations between several metrics of a quantity; counters that grow
+// while nobody reads them.
 #include "common/telemetry/named_source.h"
 
 #include <gmock/gmock.h>
@@ -147,7 +147,7 @@ TEST(AmongTest, SignsOfOneFaultAreJudgedSingly) {
   ASSERT_THAT(measured->rows, SizeIs(2));
   EXPECT_EQ(measured->values.Row(0)[3], 0);
   EXPECT_FLOAT_EQ(measured->values.Row(1)[3], 2);
-  // Who takes one row a place takes the one that moves.
+  // With one row for each place, the row that moves is kept.
   TakeHighest(*measured);
   ASSERT_THAT(measured->rows, SizeIs(1));
   EXPECT_FLOAT_EQ(measured->values.Row(0)[3], 2);

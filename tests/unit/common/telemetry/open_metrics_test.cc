@@ -251,8 +251,8 @@ TEST(FixturesTest, EveryLineOfRealExportersIsRead) {
     OpenMetricsReader reader;
     const std::size_t samples = Names(text.str(), 4096, reader).size();
     EXPECT_GT(samples, 2U) << file.path();
-    // Of DCGM's output its readme leaves two lines out; into that of EFA a download's progress was
-    // written.
+    // The readme of DCGM leaves two lines out of its output; the output of EFA contains the
+    // progress of a download.
     const std::string name = file.path().filename().string();
     EXPECT_EQ(reader.damaged(),
               absl::StrContains(name, "readme") || absl::StrContains(name, "efa") ? 2U : 0U)

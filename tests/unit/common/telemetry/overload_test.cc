@@ -1,5 +1,5 @@
-// A server that has ten million series and sends them all, whatever limit it was asked to keep:
-// what comes is bounded, and said to be too much.
+// A server that has ten million series and sends them all, in spite of any limit in the request:
+// the amount read is bounded, and reported as too much.
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -160,7 +160,7 @@ TEST(OverloadTest, TenMillionSeriesAreTooMuchAndNotKept) {
               StatusIs(Code::kResourceExhausted,
                        AllOf(HasSubstr("Prometheus"), HasSubstr("ask for less at a time"))));
   ExpectBounded(peak, {});
-  // Of its 600 MB no more was taken than is allowed, and what lay in buffers on the way.
+  // No more of its 600 MB was taken than is allowed, plus the contents of buffers on the way.
   EXPECT_LT(server.sent(), std::int64_t{128} << 20);
 }
 
@@ -211,7 +211,7 @@ TEST(OverloadTest, WhoAsksWhatIsThereIsToldThatItIsTooMuch) {
   PrometheusClient client = server.Client();
   EXPECT_THAT(Discover(client, *rules, kNow, kNow, {"n1"}, {}).status(),
               StatusIs(Code::kResourceExhausted, HasSubstr("Prometheus")));
-  // Names that do fit, but too many: what is there of them is told, and that it is not all.
+  // Names that fit, but too many: the first ones are returned, marked as incomplete.
   const Torrent fewer(kList, 200'000, OneName, "]}");
   PrometheusClient of_fewer = fewer.Client();
   const auto inventory = Discover(of_fewer, *rules, kNow, kNow, {"n1"}, {});

@@ -1,5 +1,5 @@
-// A Prometheus, real or not: whatever it does, an answer is bounded, in time, and honest about what
-// is missing.
+// A Prometheus, real or not: for any behaviour, an answer is bounded, in time, and honest about
+// what is missing.
 #include "common/telemetry/prometheus_client.h"
 
 #include <gmock/gmock.h>

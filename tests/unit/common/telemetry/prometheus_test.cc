@@ -243,7 +243,7 @@ TEST_F(PrometheusTest, RefusesWhatIsNoTsdb) {
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("ended with 1")));
 }
 
-// Whether anybody answers on a port of the loopback interface.
+// Whether a port of the loopback interface answers.
 bool Answers(int port) {
   PrometheusClient client(
       {.http = {.server = absl::StrCat("http://127.0.0.1:", port)}, .most_time = absl::Seconds(2)});

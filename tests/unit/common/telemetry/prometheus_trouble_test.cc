@@ -1,4 +1,4 @@
-// A real Prometheus that is frozen, killed, or keeps to limits of its own.
+// A real Prometheus that is frozen, killed, or has its own limits.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -131,7 +131,7 @@ class PrometheusTroubleTest : public ::testing::Test {
     if (!rules.ok()) return rules.status();
     auto measured = Measure(client, *rules, "runnable_tasks", {At(0), At(3600), absl::Minutes(1)},
                             absl::Minutes(3), call);
-    // (The quantity is of rules that end here.)
+    // (The quantity points into rules whose lifetime ends here.)
     if (measured.ok()) measured->quantity = nullptr;
     return measured;
   }

@@ -1,4 +1,4 @@
-// What knowledge/telemetry says of exporters.
+// The knowledge of exporters in knowledge/telemetry.
 #include "common/telemetry/rules.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Which series a selector chooses.
+// The series that a selector chooses.
 #include "common/telemetry/selector.h"
 
 #include <gmock/gmock.h>
@@ -31,7 +31,7 @@ TEST(SelectorTest, ChoosesByNameAndLabels) {
   EXPECT_TRUE(Chooses("{__name__=~\"DCGM_.*\",gpu=~\"1|3\"}"));
   EXPECT_FALSE(Chooses("{__name__=~\"DCGM\"}"));  // patterns match whole values
   EXPECT_FALSE(Chooses("{gpu!~\"[0-9]\"}"));
-  EXPECT_TRUE(Chooses("{gpu=\"3\",rank=\"\"}"));  // what is missing is empty
+  EXPECT_TRUE(Chooses("{gpu=\"3\",rank=\"\"}"));  // a missing label is empty
   EXPECT_FALSE(Chooses("{rank=~\".+\"}"));
 }
 

@@ -98,7 +98,7 @@ TEST(RateTest, NothingIsKnownOfOneSample) {
               ElementsAre(IsNan(), IsNan(), IsNan()));
 }
 
-// Whatever the times of the samples: what a counter grew by is what its rates add up to.
+// For any times of the samples, the rates of a counter add up to its growth.
 TEST(RateTest, RatesAddUpToTheGrowth) {
   for (unsigned seed = 0; seed < 200; ++seed) {
     std::mt19937 bits(seed);
@@ -118,7 +118,7 @@ TEST(RateTest, RatesAddUpToTheGrowth) {
     double sum = 0;
     for (const float per_second : rate.per_second.values)
       sum += std::isnan(per_second) ? 0.0 : per_second * 7.0;
-    // The last step reaches two seconds beyond the samples, and stands for them at their rate.
+    // The last step reaches two seconds beyond the samples, and their rate applies to it.
     const double rest = rate.per_second.values.back() * 2.0;
     EXPECT_NEAR(sum - rest, value - first, 1e-3 * (value - first)) << "seed " << seed;
   }

@@ -1,4 +1,4 @@
-// Whatever the values: every function returns, and nothing that it says of nothing is a number.
+// Hostile values: every function returns, and results without data are not numbers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Who differs from its peers.
+// Places that differ from their peers.
 #include "common/timeseries/peers.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// What a single series says: phases, lags, trends, periods, and whether it was measured at all.
+// Properties of a single series: phases, lags, trends, periods, and whether it was measured at all.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ TEST(RobustTest, TheMedianIsThatOfASort) {
     std::mt19937 bits(seed);
     const std::size_t size = 1 + bits() % 1500;
     std::vector<float> values(size);
-    // Of few values, too: many are equal then.
+    // Some have few distinct values, so that many are equal.
     const unsigned range = seed % 3 == 0 ? 4 : 1'000'000;
     for (float& value : values) value = static_cast<float>(bits() % range);
     std::vector<float> sorted = values;
@@ -140,7 +140,7 @@ TEST(TrendTest, WhatComesBackIsNoLeak) {
   EXPECT_FALSE(TrendOf(spike).leaks);
 }
 
-// Of series without a trend, also of those that wander, few are taken to have one.
+// Few series without a trend, including random walks, are reported to have one.
 TEST(TrendTest, NoiseHasNoTrend) {
   int noise = 0;
   int wandering = 0;

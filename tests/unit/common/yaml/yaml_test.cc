@@ -56,13 +56,13 @@ INSTANTIATE_TEST_SUITE_P(
     Each, BrokenYaml,
     ::testing::Values(Broken{"a: 1\nb: [1, 2\nc: 3\n", "n/c.yaml:", "end of sequence"},
                       Broken{"a: 1\n\tb: 2\n", "n/c.yaml:2: ", ""},
-                      Broken{"a: 1\na: 2\n", "n/c.yaml:2: ", "stands twice"},
+                      Broken{"a: 1\na: 2\n", "n/c.yaml:2: ", "occurs twice"},
                       Broken{"a: &x [1]\nb: 2\n", "n/c.yaml:1: ", "anchors and aliases"},
                       Broken{"a: 1\nb: *x\n", "n/c.yaml:2: ", ""},
                       Broken{"a: 1\n---\nb: 1\n", "n/c.yaml:3: ", "second document"},
                       Broken{"? [a]\n: b\n", "n/c.yaml:1: ", "a key is not a plain word"},
                       Broken{"a: \"\\x\"\n", "n/c.yaml:", "hex"},
-                      // Cut off within a quotation, wherever in its line.
+                      // Truncated within a quotation, at any place in its line.
                       Broken{"a: 'b", "n/c.yaml:1: ", "EOF"}, Broken{"a: 'b\n", "n/c.yaml:", "EOF"},
                       Broken{"a: \"b\n\n", "n/c.yaml:", "EOF"},
                       Broken{"a: 'b\r\n", "n/c.yaml:", "EOF"},
@@ -147,7 +147,7 @@ TEST(Yaml, NamesTheFieldThatIsUnknownOrMissing) {
       YamlFields(map, "f", {"a", "c"}),
       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("f:2: b: unknown; there are a, c")));
   EXPECT_THAT(YamlFields(*map.Find("a"), "f", {"a"}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is no map")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is not a map")));
   EXPECT_EQ(YamlNeeded(map, "f", "a").value(), "x");
   EXPECT_THAT(YamlNeeded(map, "f", "c").status(),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("f:1: needs c")));

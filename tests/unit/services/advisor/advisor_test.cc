@@ -57,7 +57,7 @@ v1::Run RunOf(const RunRecord& run, const std::string& context) {
 
 class AdvisorTest : public ::testing::Test {
  protected:
-  // The machines that the made-up context `i` stands for, and what the advisor calls them.
+  // The machines of the synthetic context `i`, and their names in the advisor.
   static v1::Hardware HardwareOf(std::size_t i) {
     v1::Hardware hardware;
     hardware.set_gpu(absl::StrCat("G", i));

@@ -15,7 +15,7 @@
 #include "tests/testing/fake_clock.h"
 #include "tests/testing/status_matchers.h"
 
-// How an advisor follows the journal and the set of patterns that it shares with others.
+// Advisors follow the journal and the set of patterns that they share with others.
 namespace galen::advisor {
 namespace {
 
@@ -215,7 +215,7 @@ TEST_F(FollowingTest, ARunThatNamesASignThatIsGoneLosesTheSignAlone) {
   EXPECT_EQ(learned->runs(), 2);
   EXPECT_EQ(learned->left_out(), 0);
   EXPECT_EQ(learned->unknown_signs(), 1);
-  // Who reports is told.
+  // The reporter gets an error.
   v1::ReportRunsRequest request;
   *request.add_runs() = RunWith("b", 1, false);
   EXPECT_THAT(advisor->ReportRuns(request),
@@ -361,7 +361,7 @@ TEST(Retention, CountsWhatIsKeptAndRemembersLittle) {
   EXPECT_EQ(retention.trim(), 1);
   retention.Add(++position, 1000, 10);
   EXPECT_EQ(retention.trim(), 11);
-  // One that is too large by itself is kept all the same: it is the newest.
+  // An entry that is too large alone is kept all the same: it is the newest.
   retention.Add(++position, 100'000, 10);
   EXPECT_EQ(retention.trim(), 12);
 }

@@ -1,4 +1,4 @@
-// docs/checks.md shows the catalogue. GALEN_UPDATE_GOLDENS=1 rewrites what is made of it.
+// docs/checks.md shows the catalogue. GALEN_UPDATE_GOLDENS=1 rewrites its generated part.
 #include "services/cli/checks_doc.h"
 
 #include <gmock/gmock.h>

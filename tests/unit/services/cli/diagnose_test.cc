@@ -60,7 +60,7 @@ class FakeApi final : public DiagnosisApi {
   }
   absl::Status create_error;
   v1::Diagnosis final;
-  std::vector<v1::Diagnosis> before_final;  // what is read before it
+  std::vector<v1::Diagnosis> before_final;  // the results of earlier reads
   std::vector<std::string> feedback;
   std::vector<std::int64_t> watched_after;
 };

@@ -79,7 +79,8 @@ TEST(ExclusionTest, TheNodeThatGainsMostComesFirstAndTogetherTheyGainAll) {
   const Scene scene = Phased();
   const NodeExclusion exclusion = ExcludeNodes(scene.report, scene.evidence);
   ASSERT_THAT(exclusion.nodes(), SizeIs(2));
-  // Without n2, minutes 30 to 50 are good: 20 x 20 of 5,200. What both share is regained with n1.
+  // Without n2, minutes 30 to 50 are good: 20 x 20 of 5,200. The loss that both share is regained
+  // with n1.
   EXPECT_EQ(exclusion.nodes(0).node(), "n2");
   EXPECT_NEAR(exclusion.nodes(0).gain_pct(), 100 * 400.0 / 5200, 1e-6);
   EXPECT_EQ(exclusion.nodes(1).node(), "n1");
@@ -98,7 +99,7 @@ TEST(ExclusionTest, WithoutABetterTimeTheGainIsUnknownAndNotZero) {
   ASSERT_THAT(exclusion.nodes(), SizeIs(2));
   EXPECT_FALSE(exclusion.nodes(0).has_gain_pct());
   EXPECT_FALSE(exclusion.has_gain_pct());
-  EXPECT_THAT(exclusion.verify(), HasSubstr("cannot be told"));
+  EXPECT_THAT(exclusion.verify(), HasSubstr("the gain is unknown"));
 }
 
 TEST(ExclusionTest, WhoIsNotBlamedStaysAndNobodyLeavesOutMostOfTheJob) {

@@ -1,4 +1,4 @@
-// Who leads where a language model judged too.
+// The leading cause if a language model judged too.
 #include "services/conclusion/model_verdicts.h"
 
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 constexpr char kProven[] = "GPU.FAN.STUCK";
 constexpr char kOther[] = "NET.LINK.DOWN";
 
-// A fan whose stand-still is the fault itself, and a link whose message is not.
+// A fan whose standstill is the fault itself, and a link whose message is not.
 struct Judged {
   explicit Judged(bool defining) {
     knowledge::v1::KnowledgeBase base;
@@ -99,7 +99,7 @@ TEST(WhoLeads, ADefiningFactDoesWhateverTheModelSays) {
   EXPECT_THAT(report.notes(0), HasSubstr("disagrees"));
 }
 
-// The report names one cause as confirmed, and the one that the model confirms beside it.
+// The report names one cause as confirmed, and also the one that the model confirms.
 TEST(WhoLeads, ACauseThatChecksConfirmDoesAndTheModelsIsToldBesideIt) {
   for (const bool defining : {false, true}) {
     Judged scene(defining);
@@ -275,9 +275,8 @@ TEST(WhoLeads, ACauseInWordsIsAHeadlineWhereThereIsNoOther) {
   Judged scene(/*defining=*/false);
   scene.report.set_outcome(Report::NO_CAUSE_CONFIRMED);
   scene.Says(ModelVerdict::CONFIRMED, "");
-  EXPECT_THAT(
-      HeadlineOfModel(scene.Counted()),
-      HasSubstr("a cause that the taxonomy does not have, in the words of the model m: so"));
+  EXPECT_THAT(HeadlineOfModel(scene.Counted()),
+              HasSubstr("a cause that the taxonomy does not have, as worded by the model m: so"));
 }
 
 }  // namespace

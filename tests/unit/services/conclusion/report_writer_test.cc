@@ -252,7 +252,7 @@ TEST_F(ReportWriterTest, AsksOnceForWhatTelemetryLackedAndFirstForWhatSilencedAC
 
 TEST_F(ReportWriterTest, SaysWhichChecksWereLeftOutWhenNothingIsConfirmed) {
   EXPECT_THAT(Conclude()->report().notes(),
-              Contains(HasSubstr("1 check was not run, since little pointed to what they tell "
+              Contains(HasSubstr("1 check was not run, since little pointed to them "
                                  "(gpu.unasked)")));
   Confirmed();
   EXPECT_THAT(Conclude()->report().notes(), Not(Contains(HasSubstr("not run"))));

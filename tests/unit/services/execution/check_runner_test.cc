@@ -151,7 +151,7 @@ TEST_F(CheckRunnerTest, AnotherTenantsNodesAreAsIfThereWereNone) {
     EXPECT_EQ(result.status(), galen::v1::CheckResult::ERROR);
     EXPECT_EQ(absl::StrReplaceAll(result.message(), {{node, "there-is-none"}}), none);
   }
-  // A bundle is what the tenant itself sent.
+  // A bundle contains only the tenant's own data.
   request.set_bundle("b");
   request.clear_nodes();
   request.add_nodes("b1");
@@ -246,7 +246,7 @@ TEST_F(CheckRunnerTest, WhatAReaderOfBundlesLeavesOpenAnotherOneReads) {
     on_result(Result("gpu.ecc", request.node()));
     return absl::UnavailableError("killed");
   });
-  // Whichever of the two is first for a node.
+  // One of the two is the first for a node.
   for (const auto& readers : {std::vector<clients::NodeClient*>{&dying, &honest_},
                               std::vector<clients::NodeClient*>{&honest_, &dying}}) {
     const NodeRegistry registry({}, readers);
@@ -500,7 +500,7 @@ TEST_F(CheckRunnerTest, ACheckThatComparesNodesAnswersOnceAllHaveAnswered) {
   EXPECT_TRUE(outcome.results.at("gpu.ecc@c").findings(1).bool_value());
   EXPECT_EQ(outcome.results.at("gpu.ecc@d").status(), galen::v1::CheckResult::ERROR);
 
-  // A call for a diagnosis that was broken off, and is made again for the node that was not heard.
+  // A call for a diagnosis that was interrupted, and is repeated for the node that did not answer.
   v1::RunChecksRequest request;
   request.set_diagnosis("tenants/t/diagnoses/d");
   request.add_checks("gpu.ecc");

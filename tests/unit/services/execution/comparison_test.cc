@@ -165,7 +165,7 @@ TEST(CompareNodes, OnlyNodesThatAgreeOnTheirKindAreCompared) {
                                      of_kind("c", 4096, "H100"), of_kind("login", 1500, "none")});
   EXPECT_EQ(ValueOn(nodes[0]), "false");
   EXPECT_EQ(ValueOn(nodes[2]), "true");
-  EXPECT_EQ(ValueOn(nodes[3]), "unknown");  // nobody is like it
+  EXPECT_EQ(ValueOn(nodes[3]), "unknown");  // no similar node
 }
 
 TEST(CompareNodes, FewerNodesThanAskedForAreNotCompared) {

@@ -54,7 +54,7 @@ TEST(HashRing, OneMemberMoreTakesItsShareAndMovesNothingElse) {
   }
 }
 
-// Another process, built elsewhere, must come to the same choice.
+// Another process, built elsewhere, must make the same choice.
 TEST(HashRing, HashesAreTheSameEverywhere) {
   EXPECT_EQ(StableHash(""), 17280346270528514342u);
   EXPECT_NE(StableHash("node-1"), StableHash("node-2"));

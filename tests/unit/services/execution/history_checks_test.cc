@@ -1,4 +1,4 @@
-// What failed before is asked of the record of diagnoses, through the runner, as a diagnosis asks.
+// Earlier failures come from the record of diagnoses, through the runner, as in a diagnosis.
 #include "services/execution/history_checks.h"
 
 #include <gmock/gmock.h>
@@ -26,7 +26,7 @@ constexpr char kCheck[] = "history.node";
 
 class HistoryChecksTest : public RunnerTestBase {
  protected:
-  // A diagnosis that was asked for so long ago found the device at fault.
+  // A diagnosis created this long ago found the device at fault.
   void Failed(int days_ago, const std::string& node, const std::string& device) {
     galen::v1::Diagnosis diagnosis;
     diagnosis.set_name(absl::StrCat("tenants/other/diagnoses/d", ++diagnoses_));
@@ -127,7 +127,7 @@ TEST_F(HistoryChecksTest, AnIncidentOfLongAgoSeesWhatWasThereThen) {
       absl::ToUnixSeconds(clock_.Now() - absl::Hours(24 * 30)));
   EXPECT_THAT(Findings(Run(request).at("history.node@n1")),
               ElementsAre("failures_same_node  1", "failures_same_device gpu:3 1"));
-  // Of a time that has not come yet: as now.
+  // A time in the future counts as now.
   request.mutable_start_time()->set_seconds(
       absl::ToUnixSeconds(clock_.Now() + absl::Hours(24 * 80)));
   EXPECT_THAT(Findings(Run(request).at("history.node@n1")),

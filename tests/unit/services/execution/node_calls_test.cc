@@ -90,7 +90,7 @@ TEST_F(NodeCallsTest, WhatIsLateIsToldOnceAndHoldsNobody) {
   calls->Look(now_);
   EXPECT_THAT(late_, ElementsAre("n0"));
   EXPECT_THAT(begun_, ElementsAre("n0", "n1"));
-  // No more than so many may be late.
+  // No more than this many may be late.
   now_ += absl::Seconds(5);
   calls->Look(now_);
   EXPECT_THAT(late_, ElementsAre("n0"));

@@ -108,7 +108,7 @@ class FlakyTable final : public store::NodeTable {
 
 class NodeDirectoryTest : public ::testing::Test {
  protected:
-  // A node_directory, what it told, and how it sees the mesh.
+  // A node directory, its notifications, and its view of the mesh.
   struct Replica {
     Replica(NodeDirectoryTest& test, const std::string&)
         : node_directory(
@@ -242,9 +242,9 @@ TEST_F(NodeDirectoryTest, WhoMayBeAnyNodeTakesNoNameThatIsHeldElsewhere) {
   const auto taken = a_.node_directory.Register("n1", "10.0.0.9:50054", absl::Seconds(30), false);
   EXPECT_THAT(taken, StatusIs(absl::StatusCode::kAlreadyExists,
                               AllOf(HasSubstr("10.0.0.1:50054"), HasSubstr("10.0.0.9:50054"))));
-  // Where it is, it may say so again.
+  // The same address may register again.
   EXPECT_THAT(a_.node_directory.Register("n1", "10.0.0.1:50054", absl::Seconds(30), false), IsOk());
-  // Whoever is known to be the node moves, and that is told.
+  // A caller proven to be the node may move, and the move is reported.
   const auto moved = a_.node_directory.Register("n1", "10.0.0.2:50054", absl::Seconds(30), true);
   ASSERT_THAT(moved, IsOk());
   EXPECT_EQ(moved->moved_from, "10.0.0.1:50054");
@@ -253,7 +253,7 @@ TEST_F(NodeDirectoryTest, WhoMayBeAnyNodeTakesNoNameThatIsHeldElsewhere) {
   ASSERT_THAT(b_.node_directory.Sync(true), IsOk());
   EXPECT_THAT(b_.node_directory.Register("n1", "10.0.0.9:50054", absl::Seconds(30), false),
               StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("10.0.0.2:50054")));
-  // What is not heard of any more holds nothing.
+  // A node that stopped reporting no longer holds its name.
   clock_.Advance(absl::Seconds(31));
   EXPECT_THAT(b_.node_directory.Register("n1", "10.0.0.9:50054", absl::Seconds(30), false), IsOk());
 }

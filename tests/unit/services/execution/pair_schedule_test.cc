@@ -25,8 +25,8 @@ std::vector<std::string> Names(std::size_t count) {
   return names;
 }
 
-// Runs the plan on nodes of which `bad` fail every test they are in. False when a round uses a
-// node twice or repeats a pair.
+// Runs the plan on nodes where those in `bad` fail every test. False if a round uses a node twice
+// or repeats a pair.
 bool RunPlan(PairSchedule& rounds, const std::set<std::string>& bad) {
   std::set<std::pair<std::string, std::string>> seen;
   while (true) {

@@ -43,7 +43,7 @@ knowledge::v1::KnowledgeBase PairChecks() {
     check.set_name(name);
     check.add_needs("two_nodes");
     for (const char* each : {"role", "peer", "token"}) check.add_parameters()->set_name(each);
-    // Its findings, with their limits, and what is compared are those of the catalogue.
+    // Its findings, their limits, and the comparisons are those of the catalogue.
     for (const knowledge::v1::Check& each : real->checks()) {
       if (each.name() != name) continue;
       *check.mutable_findings() = each.findings();
@@ -53,14 +53,14 @@ knowledge::v1::KnowledgeBase PairChecks() {
   return base;
 }
 
-// What the nodes of a test share: who met whom, and who is bad.
+// State that the nodes of a test share: pairs that met, and bad nodes.
 struct Cluster {
   std::set<std::string> bad;
   std::set<std::string> sends_badly;     // it fails as the client only
   std::set<std::string> receives_badly;  // and it as the server only
-  std::map<std::string, double> gbps;    // a pair comes to the lesser of its two; missing: not told
+  std::map<std::string, double> gbps;    // a pair gets the lower of the two; missing: unknown
   std::set<std::string> without_device;
-  std::set<std::string> isolated;  // as a server nobody gets through to it
+  std::set<std::string> isolated;  // as a server it cannot be reached
   std::set<std::string> deaf;      // as a server it opens no port
   bool servers_wait = false;       // for a client that does not come, until they are cancelled
   std::string address = "10.0.0.1:4791";
@@ -149,7 +149,7 @@ class FakeNode final : public clients::NodeClient {
   std::map<std::string, std::unique_ptr<FakeNode>>* nodes_ = nullptr;
 
  private:
-  // Of a board that the hardware table does not list.
+  // Adds the speed of a board that is not in the hardware table.
   void AddSpeed(const std::string& partner, CheckResult* result) const {
     const auto own = cluster_.gbps.find(name_);
     const auto other = cluster_.gbps.find(partner);
@@ -412,7 +412,7 @@ TEST_F(PairSweepTest, AServerWhoseClientEndsIsNotWaitedFor) {
   ASSERT_EQ(results.size(), 2u);
   EXPECT_EQ(results.at("n1").status(), CheckResult::SKIPPED);
   EXPECT_EQ(results.at("n0").status(), CheckResult::ERROR);
-  EXPECT_THAT(results.at("n0").message(), HasSubstr("not tested: n1 was no client for it"));
+  EXPECT_THAT(results.at("n0").message(), HasSubstr("not tested: n1 did not act as its client"));
 }
 
 TEST_F(PairSweepTest, AServerThatOpensNoPortIsTheOneToBlame) {

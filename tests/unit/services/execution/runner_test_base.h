@@ -19,7 +19,7 @@
 
 namespace galen::execution {
 
-// Checks that execution answers itself, asked through a runner that knows no node.
+// Checks that execution answers itself, through a runner without nodes.
 class RunnerTestBase : public ::testing::Test {
  protected:
   static std::shared_ptr<const knowledge::Knowledge> Shipped() {

@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-// A node executor that serves any node, unless it is away, and remembers what it was asked.
+// A node executor that serves any node, unless it is away, and records its requests.
 class FakeExecutor final : public clients::NodeClient {
  public:
   clients::Cancel RunChecks(const node::v1::RunChecksRequest& request, absl::Time,
@@ -104,7 +104,7 @@ knowledge::v1::KnowledgeBase Checks() {
 
 class SharesTest : public ::testing::Test {
  protected:
-  // A replica whose nodes are all at one executor, which tells who asked.
+  // A replica whose nodes are all at one executor, which reports the caller.
   struct Replica {
     Replica(SharesTest& test, const std::string& self, const std::string& other)
         : pool(

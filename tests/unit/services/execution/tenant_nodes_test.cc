@@ -78,7 +78,7 @@ TEST_F(TenantNodesFileTest, IsReadAnewWhenItChanges) {
   clock_.Advance(absl::Seconds(1));
   EXPECT_FALSE((*file)->Get()->Has("acme", "n1"));
   EXPECT_TRUE((*file)->Get()->Has("acme", "n2"));
-  EXPECT_THAT(told_, ElementsAre(HasSubstr("read anew")));
+  EXPECT_THAT(told_, ElementsAre(HasSubstr("reloaded")));
 }
 
 TEST_F(TenantNodesFileTest, WhatWasReadLastHoldsWhileTheFileIsWrong) {

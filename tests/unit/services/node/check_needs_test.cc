@@ -1,4 +1,4 @@
-// What a check of kind EXEC needs of the machine before its program runs.
+// The requirements of a check of kind EXEC on the machine before its program runs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

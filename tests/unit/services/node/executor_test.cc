@@ -44,7 +44,7 @@ class Gate {
     --inside_;
     changed_.notify_all();
   }
-  // Waits until somebody waits.
+  // Waits until another thread waits.
   void AwaitOne() {
     std::unique_lock<std::mutex> lock(mu_);
     changed_.wait(lock, [this] { return inside_ > 0; });
@@ -111,7 +111,7 @@ std::atomic<int>& TheWanted() {
   static std::atomic<int> wanted = 0;
   return wanted;
 }
-// Tells far more of itself than anybody wants to hear.
+// Prints far more than the limit.
 absl::StatusOr<CheckOutput> Chatty(const CheckContext& context) {
   for (int i = 0; context.progress && (i <= 100'000 || TheWanted() > 0); ++i) {
     context.progress(i / 100'000.0, "step\x1b[31m");
@@ -269,7 +269,7 @@ TEST_F(NodeExecutorTest, AToolThatIsMissingOrWasNotCapturedSkipsAndNeverPasses) 
   EXPECT_EQ(Run({"t.reads"}, Make({})).at("t.reads").status(), CheckResult::SKIPPED);
   host_->AddCommandError("tool", absl::PermissionDeniedError("tool: not as this user"));
   EXPECT_EQ(Run({"t.reads"}, Make({})).at("t.reads").status(), CheckResult::SKIPPED);
-  // It printed nothing, or what nobody can read.
+  // It printed nothing, or unreadable output.
   host_->AddCommand("tool", "");
   EXPECT_EQ(Run({"t.reads"}, Make({})).at("t.reads").status(), CheckResult::SKIPPED);
   host_->AddCommand("tool", "\x01\x02\x7f\x03\n");
@@ -562,7 +562,7 @@ TEST_F(NodeExecutorTest, TellsResultsTimesAndWhatIsStuckInNumbers) {
            "galen_node_check_results_total{check=\"t.good\",status=\"PASS\"} 1\n",
            "galen_node_check_results_total{check=\"t.throw\",status=\"ERROR\"} 1\n",
            "galen_node_check_results_total{check=\"t.hang\",status=\"ERROR\"} 1\n",
-           // A caller may ask for what it likes, and makes no series by that.
+           // A caller may ask for anything, and creates no series by that.
            "galen_node_check_results_total{check=\"(other)\",status=\"SKIPPED\"} 1\n",
            "galen_node_check_seconds_count{check=\"t.good\"} 1\n",
            "galen_node_check_seconds_count{check=\"t.hang\"} 1\n",

@@ -11,7 +11,7 @@
 
 namespace galen::node {
 
-// One machine, whatever is asked for; "gone" is a bundle that is not there.
+// One machine, for any request; "gone" is a bundle that does not exist.
 class FakeHosts final : public HostSource {
  public:
   explicit FakeHosts(std::shared_ptr<testing::FakeHost> host) : host_(std::move(host)) {}

@@ -57,7 +57,7 @@ class NodeServiceTest : public ::testing::Test {
   };
 
   static Answer Ask(clients::NodeClient& client, const v1::RunChecksRequest& request) {
-    // The callbacks own what they write to.
+    // The callbacks own the objects that they write to.
     auto answer = std::make_shared<Answer>();
     auto done = std::make_shared<std::promise<void>>();
     client.RunChecks(
@@ -123,7 +123,7 @@ TEST_F(NodeServiceTest, DescribesItself) {
   EXPECT_THAT(response->checks(), ElementsAre("t.good"));
 }
 
-// A caller that listens to what the node notices.
+// A caller that listens to the node's events.
 struct Listening {
   explicit Listening(clients::NodeClient& client)
       : cancel(client.Watch(
@@ -145,7 +145,8 @@ struct Listening {
 
 class WatchOverGrpc : public NodeServiceTest {
  protected:
-  // Published again until somebody listens: nothing says when a call has reached the server.
+  // Published repeatedly until a listener exists: nothing signals when a call has reached the
+  // server.
   v1::WatchEvent FirstOf(Listening& listening) {
     std::future<v1::WatchEvent> first = listening.state->first.get_future();
     while (first.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready) {

@@ -1,4 +1,4 @@
-// A test loads a device: none runs without permission that is in the log.
+// A test loads a device: it never runs without a permission in the log.
 #include "services/orchestrator/active_tests.h"
 
 #include <gmock/gmock.h>
@@ -52,7 +52,7 @@ TEST(ActiveTests, OneThatIsAllowedRunsOnceOnItsMachine) {
     EXPECT_NE(effect.kind, Effect::Kind::kTest);
   }
   EXPECT_EQ(state.evidence.count("burn@n1"), 1u);
-  // The next look at the machines does not load them again.
+  // The next round of checks does not load them again.
   ApplyNext(state, Event(kNothing));
   ApplyNext(state, Event("feedback_received { text: 'again' }"));
   ApplyNext(state, Event("summarized { nodes: 'n1' }"));
@@ -112,7 +112,7 @@ TEST(ActiveTests, ThePolicyAllowsOnlyWhatIsKnownToBeIdle) {
   EXPECT_FALSE(AllowByPolicy(with(""), TestPolicy::kIdle).has_value());
   EXPECT_FALSE(AllowByPolicy(with(idle), TestPolicy::kApproved).has_value());
   EXPECT_FALSE(AllowByPolicy(with(idle), TestPolicy::kNever).has_value());
-  // Once: what it leaves open is for a person.
+  // Once: a person decides what it leaves open.
   State after = with(idle);
   ApplyNext(after, *allowed);
   ApplyNext(after, Event("summarized { nodes: 'n1' }"));
@@ -121,8 +121,8 @@ TEST(ActiveTests, ThePolicyAllowsOnlyWhatIsKnownToBeIdle) {
   EXPECT_FALSE(AllowByPolicy(after, TestPolicy::kIdle).has_value());
 }
 
-// Whatever planning, reflection and people say, in any order: a call that allows to load a device
-// names nothing but a test that an answer in the log allowed and that a report had proposed.
+// For any actions of planning, reflection and people, in any order: a call that allows loading a
+// device names only tests that an answer in the log allowed and that a report had proposed.
 TEST(ActiveTests, NoPathRunsOneWithoutItsPermission) {
   const std::vector<std::string> events = {
       kTests,

@@ -1,4 +1,4 @@
-// What becomes of results and verdicts when an answer comes.
+// The effects of an answer on results and verdicts.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -129,7 +129,7 @@ TEST(Answers, AnAnswerThatCannotBeReadCostsItsOutputsAndNothingElse) {
                  {"checks_finished { batch: 'told/2' }", {"checks/again/2 a"}}});
 }
 
-// Of a diagnosis of a bundle: what is given later is newer.
+// In a diagnosis of a bundle, evidence given later is newer.
 TEST(Answers, TheNewerOneCountsAndTheContradictionIsTold) {
   State state = Judged("REJECTED", "b");
   ApplyNext(state, Event("feedback_received { evidence { bundle: '/e/1' } }"));
@@ -189,7 +189,7 @@ TEST(Answers, WhatSaysNothingChangesNothing) {
   EXPECT_EQ(MergeSupplied(machine, Full(), true).result.message(), "full");
 }
 
-// What was captured and what was given are read together: most of it says what was known.
+// Captured and given evidence are read together: most of it repeats what was known.
 TEST(Answers, OverACaptureOnlyWhatIsNewIsTold) {
   State state = Judged("INCONCLUSIVE", "b");
   ApplyNext(state, Event("feedback_received { evidence { bundle: '/e/1' } }"));

@@ -1,5 +1,5 @@
-// What becomes of a confirmed cause: it is told before its diagnosis counts as over, and a person
-// may establish another one.
+// A confirmed cause is reported before its diagnosis counts as over, and a person may establish
+// another one.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -81,7 +81,7 @@ TEST_F(CausesTest, ACauseIsToldBeforeItsDiagnosisCountsAsOver) {
   EXPECT_THAT(causes_, ElementsAre("E.ADDED"));
   EXPECT_FALSE(over_when_told_) << "a crash in between would lose it";
   EXPECT_THAT(log_->ListOrphans(absl::InfiniteFuture()).value(), IsEmpty());
-  // What a person established is told as well.
+  // A cause that a person established is reported as well.
   EXPECT_THAT(orchestrator_->SubmitFeedback(Confirmation("A.B.OTHER", "c1")), IsOk());
   EXPECT_THAT(causes_, ElementsAre("E.ADDED", "E.ADDED"));
 }

@@ -97,7 +97,7 @@ Options OptionsOf(const std::string& owner) {
 }
 
 // One diagnosis from beginning to end in a world that `set_up` makes, with the orchestrator dying
-// after event `dies_after` and another coming up on what it left.
+// after event `dies_after` and another one starting from its store.
 class Life {
  public:
   // `later`: on a store that answers later.
@@ -117,7 +117,7 @@ class Life {
       Settle(first, dying_later);
       Converse(first, dying_later);
     }
-    executor_.RunAll();  // what was under way comes to nothing
+    executor_.RunAll();  // work under way is lost
     // Its former self goes on at once; another waits until the lease of the dead runs out.
     if (next_owner != "a") clock_.Advance(absl::Seconds(16));
     LaterEventLog on_later(*log_);
@@ -143,13 +143,13 @@ class Life {
   FakeAgents& world() { return world_; }
   store::EventLog& log() { return *log_; }
 
-  // What the customer says once the diagnosis waits. Said again after the crash: it counts once.
+  // The customer's answers once the diagnosis waits. Sent again after the crash, each counts once.
   std::vector<v1::SubmitFeedbackRequest> answers;
 
  private:
   void Converse(Orchestrator& orchestrator, LaterEventLog& later_log) {
     for (const v1::SubmitFeedbackRequest& answer : answers) {
-      // On a store that answers later nobody may wait for it on this thread.
+      // On a store that answers later, this thread must not wait for it.
       if (later_) break;
       orchestrator.SubmitFeedback(answer).IgnoreError();
       Settle(orchestrator, later_log);
@@ -200,7 +200,7 @@ void CrashAtEveryEvent(void (*set_up)(FakeAgents&), v1::Diagnosis::State expecte
     ASSERT_EQ(ending.state, expected);
     ASSERT_EQ(ending.report, undisturbed.report);
     ASSERT_EQ(ending.results, undisturbed.results);
-    // None lost, none twice: each event of the undisturbed log, once.
+    // No event is lost or doubled: each event of the undisturbed log, once.
     ASSERT_EQ(ending.last_sequence, undisturbed.last_sequence);
   }
 }
@@ -234,8 +234,8 @@ v1::SubmitFeedbackRequest AnswerOf(const std::string& id) {
   return request;
 }
 
-// An answer, and leave to run a test: whatever event the crash comes after, the second life ends
-// as the first would have, and the test was begun again only where its result was not stored.
+// An answer, and permission to run a test: for a crash after any event, the second life ends like
+// the first one would have, and the test was only repeated if its result was not stored.
 TEST(Crash, AtAnyEventOfADialogueLosesNoAnswerAndRunsNoTestAgain) {
   const auto life = [] {
     auto made = std::make_unique<Life>(+[](FakeAgents& world) {

@@ -109,7 +109,7 @@ TEST(Decider, WalksTheTaxonomyWhenTheScreeningConfirmsNothing) {
            "verdicts { label: 'A.X' outcome: INCONCLUSIVE } }",
            {"screen/2/1"}},
           {kScreenedOut, {"rank/root/1"}},
-          // Nothing runs any more: what is there is judged.
+          // Nothing runs any more: the existing results are judged.
           {"children_ranked { label: '' children { label: 'A' checks: 'ga' } }", {"rank/A/1"}},
           {"children_ranked { label: 'A' children { label: 'A.Y' leaf: true checks: 'y' } }",
            {"judge/A/1 A.Y"}}});
@@ -136,7 +136,7 @@ TEST(Decider, AScreeningThatNeverHasEnoughIsEnded) {
   while (Wants(state) == std::vector<std::string>{absl::StrCat("screen/", steps + 1, "/1")}) {
     ASSERT_LT(steps, kMaxScreens);
     ++steps;
-    // Its check has run, and what it names is judged: nothing is left to do, yet it asks again.
+    // Its check has run, and its causes are judged: nothing is left to do, yet it asks again.
     ApplyNext(state, Passed("a"));
     ApplyNext(state, Event("checks_finished {}"));
     ApplyNext(state, Event("screened { checks: 'a' }"));
@@ -168,7 +168,7 @@ TEST(Decider, SearchesTheTaxonomyDepthFirst) {
                 verdicts { label: 'A.Y' outcome: REJECTED } })",
         {"+ branch_left { label: \"A\" reason: \"searched\" }"}},
        // A confirmed cause does not end the search, there may be others; but the rest is ranked
-       // anew in its light.
+       // again in its light.
        {"branch_left { label: 'A' }", {"rank/root+1/1"}},
        {"children_ranked { label: '' children { label: 'B' } children { label: 'A' pruned: true } "
         "children { label: 'C' pruned: true } }",
@@ -293,7 +293,7 @@ TEST(Decider, RetriesAfterABackoffThatGrowsWithTheAttempts) {
   }
 }
 
-// What becomes of a diagnosis when a call fails for good.
+// A diagnosis after a call failed for good.
 struct FinalFailure {
   const char* name;
   std::vector<std::string> before;

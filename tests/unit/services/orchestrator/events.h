@@ -35,7 +35,8 @@ inline v1::DiagnosisEvent Passed(const std::string& check, const std::string& no
                             check, "' node: '", node, "' status: PASS } }"));
 }
 
-// What is wanted, one line each: "judge/history/1 X,Y", "checks/X/1 a,b", "+ branch_left { ... }".
+// The wanted calls and events, one line each: "judge/history/1 X,Y", "checks/X/1 a,b", "+
+// branch_left { ... }".
 inline std::vector<std::string> Wants(const State& state) {
   std::vector<std::string> lines;
   const Decision decision = Decide(state);
@@ -50,7 +51,7 @@ inline std::vector<std::string> Wants(const State& state) {
   return lines;
 }
 
-// One step of a search: what happens, and what is wanted then.
+// One step of a search: the event, and the wanted calls after it.
 struct Step {
   std::string event;
   std::vector<std::string> wants;

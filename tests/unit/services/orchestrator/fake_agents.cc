@@ -203,7 +203,7 @@ void FakeAgents::Conclude(clients::Shared<conclusion::v1::ConcludeRequest> reque
     report.mutable_presumed_cause()->set_label(request->presumed());
   }
   for (const std::string& note : request->notes()) report.add_notes(note);
-  // When a machine was looked at is another time after a crash.
+  // After a crash, the observation times differ.
   conclusion::v1::ConcludeRequest timeless = *request;
   for (v1::CheckResult& result : *timeless.mutable_evidence()->mutable_results()) {
     result.clear_observe_time();

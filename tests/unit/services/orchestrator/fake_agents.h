@@ -17,8 +17,8 @@
 
 namespace galen::orchestrator {
 
-// A world for diagnoses to be made in: the taxonomy, what is true, what fails. Answers follow from
-// the question and the world alone. Set it up before it is asked; the counts are thread-safe.
+// A world for diagnoses: the taxonomy, the truth, the failures. Answers follow from the question
+// and the world alone. Set it up before the first question; the counts are thread-safe.
 class FakeAgents final : public clients::SummarizationClient,
                          public clients::PlanningClient,
                          public clients::ExecutionClient,
@@ -35,7 +35,7 @@ class FakeAgents final : public clients::SummarizationClient,
   std::vector<v1::ProposedHypothesis> at_once;
   std::vector<planning::v1::ScreenResponse> screens;
   std::map<std::string, std::vector<v1::RankedChild>> children;
-  std::map<std::string, v1::Verdict::Outcome> truth;  // INCONCLUSIVE for what is not named
+  std::map<std::string, v1::Verdict::Outcome> truth;  // INCONCLUSIVE for missing labels
   std::vector<v1::ProposedHypothesis> critique;
   std::vector<v1::Question> tests;
   // Errors that a method gives before it answers, by its name: "Judge", "RunChecks", ...
@@ -45,7 +45,7 @@ class FakeAgents final : public clients::SummarizationClient,
   // Pairs that RunChecks leaves out, as "check@node".
   std::set<std::string> left_out;
 
-  // How often each pair "check@node" was run, and each method was called.
+  // The number of runs of each pair "check@node", and of calls of each method.
   std::map<std::string, int> runs();
   int calls(const std::string& method);
 
@@ -76,7 +76,7 @@ class FakeAgents final : public clients::SummarizationClient,
              clients::Done<reflection::v1::JudgeResponse> done) override;
   void Critique(clients::Shared<reflection::v1::CritiqueRequest> request, absl::Time deadline,
                 clients::Done<reflection::v1::CritiqueResponse> done) override;
-  // The report's ticket is the whole request, so that whatever differs shows.
+  // The report's ticket is the whole request, so that any difference shows.
   void Conclude(clients::Shared<conclusion::v1::ConcludeRequest> request, absl::Time deadline,
                 clients::Done<conclusion::v1::ConcludeResponse> done) override;
 
@@ -102,7 +102,7 @@ v1::ProposedHypothesis Proposed(const std::string& label, const std::vector<std:
 v1::RankedChild Child(const std::string& label, bool leaf, bool pruned,
                       const std::vector<std::string>& checks);
 
-// Runs its tasks when it is told to, on the caller's thread.
+// Runs its tasks on command, on the caller's thread.
 class ManualExecutor final : public Executor {
  public:
   [[nodiscard]] bool TrySchedule(absl::AnyInvocable<void() &&> task) override {

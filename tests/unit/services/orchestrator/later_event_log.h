@@ -17,7 +17,7 @@
 
 namespace galen::orchestrator {
 
-// Another store whose appends are answered later, on a thread of its own, as where there is a disk.
+// Another store that answers appends later, on its own thread, like a store on a disk.
 class LaterEventLog final : public store::EventLog {
  public:
   explicit LaterEventLog(store::EventLog& real) : real_(real), thread_([this] { Loop(); }) {}

@@ -1,4 +1,4 @@
-// What an orchestrator tells of itself: counters, and the trace that a diagnosis belongs to.
+// The observability of an orchestrator: counters, and the trace that a diagnosis belongs to.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -16,8 +16,8 @@
 
 namespace galen::orchestrator {
 
-// An orchestrator whose agents answer of a made-up world, and whose time goes on when it is told
-// to.
+// An orchestrator whose agents answer from a synthetic world, and whose clock is advanced by the
+// test.
 class OrchestratorTest : public ::testing::Test {
  protected:
   static constexpr char kName[] = "tenants/t/diagnoses/d";

@@ -182,7 +182,7 @@ TEST_F(OrchestratorTest, RetriesWhatIsTransientAndSaysNothingOfItInTheReport) {
   EXPECT_EQ(diagnosis.state(), v1::Diagnosis::SUCCEEDED);
   EXPECT_EQ(Count(v1::DiagnosisEvent::kCallFailed), 14);  // Summarize and ResolveNodes are one call
   EXPECT_THAT(diagnosis.report().notes(), Not(Contains(HasSubstr("failed"))));
-  // A stream that broke is asked again for what it left out; what comes twice counts once.
+  // After a broken stream the missing results are requested again; duplicates count once.
   EXPECT_EQ(Count(v1::DiagnosisEvent::kCheckCompleted), 2 * 6);
 }
 
@@ -384,7 +384,7 @@ TEST_F(OrchestratorTest, AnotherTakesOverWhenTheLeaseExpiredAndTheFirstIsFenced)
   world_.silent.clear();
   const std::unique_ptr<Orchestrator> second = MakeOrchestrator("b");
   const std::int64_t before = Get().last_sequence();
-  // What the first would do now is refused by the store, and it lets go.
+  // The store refuses further writes of the first one, which then releases the diagnosis.
   v1::CancelDiagnosisRequest cancel;
   cancel.set_name(kName);
   EXPECT_THAT(orchestrator_->Cancel(cancel),

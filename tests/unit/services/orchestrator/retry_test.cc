@@ -86,7 +86,7 @@ TEST(Retry, AThousandDiagnosesDoNotComeBackAtOnce) {
 }
 
 TEST(Retry, WaitsTheSameAfterARestart) {
-  // The figure itself: another process, or another build, must come to it too.
+  // The exact figure: another process, or another build, must compute it too.
   EXPECT_EQ(absl::ToInt64Microseconds(BackoffAfter(kDiagnosis, 1)), 178'517);
 }
 

@@ -98,7 +98,7 @@ TEST_F(SetClockTest, ALeaseIsRenewedInTimeThoughTheClockWasSetBack) {
   Create();
   clock_.Advance(-absl::Minutes(10));
   Pass(absl::Seconds(8));  // half of its life and more
-  // By the clock as it is now it ends 15 s after that; whoever asks before is refused.
+  // By the present clock it ends 15 s after that; earlier requests are refused.
   EXPECT_THAT(log_->AcquireLease(kName, "b", clock_.Now() + absl::Seconds(14), absl::Seconds(15)),
               StatusIs(absl::StatusCode::kFailedPrecondition, ::testing::_));
   EXPECT_THAT(log_->AcquireLease(kName, "b", clock_.Now() + absl::Seconds(16), absl::Seconds(15)),

@@ -1,4 +1,4 @@
-// What each strategy asks for, step by step; `tiered` stands in decider_test.cc.
+// The requests of each strategy, step by step; those of `tiered` are in decider_test.cc.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -108,7 +108,7 @@ TEST(SelfplayStrategy, ShowsItsFirstAnswerToTheCritique) {
   EXPECT_THAT(Labels(CritiqueRequestOf(state)->judged()), ElementsAre("X", "Y"));
 }
 
-// What becomes of a search whose call fails for good.
+// A search after a call failed for good.
 struct FinalFailure {
   const char* strategy;
   std::vector<std::string> before;
@@ -139,7 +139,7 @@ INSTANTIATE_TEST_SUITE_P(
         FinalFailure{"selfplay", {kTwoOfHistory}, "critique/1", {"checks/attribution/1 a,b"}}),
     [](const auto& test) { return test.param.strategy; });
 
-// Which strategy names a cause that nobody verified, and which one.
+// The strategies that name an unverified cause, and that cause.
 struct Presumption {
   const char* strategy;
   const char* event;

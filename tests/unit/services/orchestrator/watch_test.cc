@@ -51,7 +51,7 @@ class WatchTest : public ::testing::Test {
   const std::unique_ptr<store::EventLog> log_ = store::SqliteEventLog::Open(":memory:").value();
   FakeAgents world_;
   FakeClock clock_;
-  std::vector<absl::StatusOr<EventBatch>> batches_;  // outlives the tasks that tell it
+  std::vector<absl::StatusOr<EventBatch>> batches_;  // outlives the tasks that notify it
   ManualExecutor executor_;
   std::unique_ptr<Orchestrator> orchestrator_;
 };

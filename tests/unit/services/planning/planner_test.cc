@@ -186,7 +186,7 @@ TEST_F(PlannerTest, AtOnceRefusesWhatWasNotOfferedAndEvidenceThatDoesNotExist) {
   cause.set_label("GPU.MEMORY.ECC");
   cause.add_evidence_ids("signal/made-up");
   EXPECT_THAT(planner_.ProposeAtOnce({}, absl::InfiniteFuture()),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("which is no signal")));
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("which is not a signal")));
 }
 
 TEST_F(PlannerTest, ListsEveryRootCauseWithItsPassiveChecks) {

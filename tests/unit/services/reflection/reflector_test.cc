@@ -133,10 +133,10 @@ TEST_F(ReflectorTest, AddsEachUnjudgedLabelOfTheCritiqueOnceWithItsChecks) {
   EXPECT_THAT(response->add(0).checks(), ElementsAre("gpu.ecc"));
   reasoner_.critique->add_labels("GPU");
   EXPECT_THAT(reflector_.Critique(request, absl::InfiniteFuture()),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("no leaf")));
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("not a leaf")));
 }
 
-// Runs each task at once, or has no room at all.
+// Runs each task at once, or has no room for any.
 class InlineExecutor final : public Executor {
  public:
   explicit InlineExecutor(bool full) : full_(full) {}

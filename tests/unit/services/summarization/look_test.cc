@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-// A bundle of one machine with a log beside it, and what nobody may read.
+// A bundle of one machine with a log, and a file that nobody may read.
 class LookTest : public ::testing::Test {
  protected:
   LookTest() {
@@ -124,7 +124,7 @@ TEST_F(LookTest, SearchesEverythingThatIsListedAndWhatChecksSaid) {
   for (const auto& line : found.lines()) artefacts.push_back(line.artefact());
   EXPECT_THAT(artefacts, ::testing::ElementsAre("report", "train.log", "gpu.ecc@n1"));
   EXPECT_EQ(Search("train.log", "step [0-9]").lines_size(), 2);
-  // What is no pattern means itself.
+  // Text that is not a pattern matches itself.
   EXPECT_EQ(Search("train.log", "step (").text(), "No line matches.");
   EXPECT_THAT(Search("train.log", "").text(), HasSubstr("empty"));
 }

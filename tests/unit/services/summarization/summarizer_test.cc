@@ -389,9 +389,12 @@ TEST_F(SummarizerTest, OneMessageOfTwoMachinesIsToldOfBoth) {
 TEST(SummarizerOfSurvivors, LeavesOutWhatTheProgramSurvived) {
   const triage::Signatures signatures = {{"done:training", "training finished$"},
                                          {"none:retried", "will be retried"},
-                                         {"name_resolution", "Name not known"}};
+                                         {"connected:all", "Init COMPLETE"},
+                                         {"start:name_resolution", "Name not known"},
+                                         {"disk_full", "No space left"}};
   log_scan::Patterns patterns;
-  for (const auto& [id, text] : {std::pair("name", "Name not known"), std::pair("slow", "slow")}) {
+  for (const auto& [id, text] : {std::pair("name", "Name not known"), std::pair("slow", "slow"),
+                                 std::pair("disk", "No space left")}) {
     knowledge::v1::SignalPattern& pattern = *patterns.Add();
     pattern.set_id(id);
     pattern.set_pattern(text);
@@ -426,6 +429,15 @@ TEST(SummarizerOfSurvivors, LeavesOutWhatTheProgramSurvived) {
   EXPECT_THAT(read({error + done, error}),
               ElementsAre("signal/name@2.log", "signal/name@description"));
   EXPECT_THAT(read({error + "task 3: Exited with exit code 1\n" + done}),
+              ElementsAre("signal/name@1.log", "signal/name@description"));
+  // Processes that are connected found each other, but a full disk stays full.
+  const std::string connected = "Init COMPLETE\n";
+  EXPECT_THAT(read({error + connected}), IsEmpty());
+  EXPECT_THAT(read({"No space left\n" + connected}),
+              ElementsAre("signal/disk@1.log", "signal/name@description"));
+  EXPECT_THAT(read({connected + error}),
+              ElementsAre("signal/name@1.log", "signal/name@description"));
+  EXPECT_THAT(read({error + "task 3: Exited with exit code 1\n" + connected}),
               ElementsAre("signal/name@1.log", "signal/name@description"));
 }
 

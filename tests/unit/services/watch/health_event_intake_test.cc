@@ -31,7 +31,7 @@ std::shared_ptr<const knowledge::Knowledge> TestKnowledge() {
   return book;
 }
 
-// Stands for the orchestrator: a repeat of a request id is the same diagnosis.
+// Replaces the orchestrator: a repeat of a request id is the same diagnosis.
 class Diagnoses {
  public:
   absl::StatusOr<std::string> Open(const galen::v1::CreateDiagnosisRequest& request) {
@@ -51,7 +51,7 @@ class Diagnoses {
     std::unique_lock<std::mutex> lock(mu_);
     changed_.wait(lock, [&] { return calls_ >= count; });
   }
-  // The machines of each, once there are so many diagnoses.
+  // The machines of each, once there are this many diagnoses.
   std::vector<std::vector<std::string>> Wait(std::size_t count) {
     std::unique_lock<std::mutex> lock(mu_);
     changed_.wait(lock, [&] { return opened_.size() >= count; });
@@ -84,7 +84,7 @@ class HealthEventIntakeTest : public ::testing::Test {
         },
         options);
   }
-  // Waits long enough for what a slow machine reports in a row.
+  // Waits long enough for consecutive reports of a slow machine.
   static HealthEventIntake::Options Patient() {
     HealthEventIntake::Options options;
     options.correlator.quiet = absl::Seconds(1);
@@ -176,7 +176,7 @@ TEST_F(HealthEventIntakeTest, AnotherDeskGoesOnWhereTheLeaderStopped) {
   first.reset();
   diagnoses_.Refuse(absl::OkStatus());
   const auto second = Intake("second");
-  // "a" was told of, "b" was noted but not opened.
+  // "a" was reported, "b" was noted but not opened.
   EXPECT_THAT(Report(*second, Xid79({"a"})).status(), IsOk());
   EXPECT_THAT(diagnoses_.Wait(2), UnorderedElementsAre(ElementsAre("a"), ElementsAre("b")));
 }

@@ -19,7 +19,7 @@ constexpr unsigned kTensorRounds = 512;
 constexpr unsigned kSeeds = 4;
 constexpr unsigned kTileSeedA = 11;
 constexpr unsigned kTileSeedB = 12;
-// The largest number of an SM that is believed; no GPU has more than a few hundred.
+// The largest SM number that is accepted; no GPU has more than a few hundred.
 constexpr unsigned kMostSms = 4096;
 constexpr double kLaunchLimit = 30;
 constexpr double kBetweenProgress = 0.25;

@@ -6,7 +6,7 @@
 
 #include "services/node/checks/cuda/gputest/kernel_math.h"
 
-// What the kernels have to give, computed by this machine's processor.
+// The results that the kernels must produce, computed on this machine's CPU.
 namespace galen::node::cuda {
 
 // The hash of a block of galen_compute.

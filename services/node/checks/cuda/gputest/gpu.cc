@@ -51,7 +51,7 @@ Gpu::Gpu(const CudaApi& api, const std::string& address) : api_(api) {
   sms_ = sms > 0 ? static_cast<unsigned>(sms) : 1;
   int major = 0;
   Require("cuDeviceGetAttribute", api_.DeviceGetAttribute(&major, kAttributeMajor, device_));
-  // The driver would call the kernels invalid, which is no fault of the GPU.
+  // On an older GPU the driver would call the kernels invalid, although the GPU is sound.
   if (major < kLeastMajor) SayRefusedAndExit("older than Volta: the kernels need capability 7.0");
   SayStep(kContextLimit, "cuCtxCreate");
   Require("cuCtxCreate", api_.CtxCreate(&context_, 0, device_));

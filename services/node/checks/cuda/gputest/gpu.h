@@ -13,9 +13,9 @@
 
 namespace galen::node::cuda {
 
-// One GPU with a context of our own. A driver call that fails is told and ends the process
-// (report.h): a test has nothing left to do on such a device, and the end of the process gives back
-// all that it holds. One thread.
+// One GPU with a context of our own. A driver call that fails is reported and ends the process
+// (report.h): a test can do nothing more on such a device, and the end of the process releases all
+// its resources. Single-threaded.
 class Gpu {
  public:
   // `address`: its PCI address, "0000:b3:00.0". Makes the context and loads the kernels.
@@ -59,7 +59,7 @@ class Gpu {
   void FromDevice(void* to, CuPointer from, std::uint64_t bytes);
   void OnDevice(CuPointer to, CuPointer from, std::uint64_t bytes);
 
-  // Waits until all that was launched is done; `what` is told as hung when that takes longer than
+  // Waits until all launched work is done; reports `what` as hung when that takes longer than
   // `limit` seconds. `meanwhile` is called every few milliseconds.
   void Wait(const std::string& what, double limit, const std::function<void()>& meanwhile = {});
   // Runs `work`, which launches, and gives the seconds that the GPU took for it.

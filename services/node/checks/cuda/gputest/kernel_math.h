@@ -1,14 +1,14 @@
 #ifndef SERVICES_NODE_CHECKS_CUDA_GPUTEST_KERNEL_MATH_H_
 #define SERVICES_NODE_CHECKS_CUDA_GPUTEST_KERNEL_MATH_H_
 
-// What the kernels compute, compiled for the GPU and for this machine: IEEE 754 leaves one right
-// answer to each step (multiplication and fused multiply-add, never contracted otherwise), so the
-// processor says bit for bit what every SM has to give.
+// The arithmetic of the kernels, compiled for the GPU and for this machine: IEEE 754 leaves one
+// right answer to each step (multiplication and fused multiply-add, never contracted otherwise), so
+// the CPU computes bit for bit the result that every SM must produce.
 #include "services/node/checks/cuda/pattern/pattern_words.h"
 
 namespace galen::node::cuda {
 
-// What galen_check found, as the GPU writes it.
+// A mismatch that galen_check found, as the GPU writes it.
 inline constexpr unsigned kKeptMismatches = 16;
 struct DeviceMismatch {
   unsigned long long address;
@@ -71,13 +71,14 @@ GALEN_HOST_AND_GPU inline bool LaneIsFinite(const Lane& lane) {
   return lane.x >= -1e30F && lane.x <= 1e30F && lane.y >= -1e30 && lane.y <= 1e30;
 }
 
-// What a lane adds to its block's hash: a sum, so that the order of lanes does not matter.
+// The contribution of a lane to its block's hash: summed, so that the order of lanes does not
+// matter.
 GALEN_HOST_AND_GPU inline unsigned long long LaneShare(unsigned hash, unsigned lane) {
   return (static_cast<unsigned long long>(hash) ^ (static_cast<unsigned long long>(lane) << 32)) *
          0x9E3779B97F4A7C15ULL;
 }
 
-// Whom lane `lane` reads from after round `round`.
+// The lane that `lane` reads from after round `round`.
 GALEN_HOST_AND_GPU inline unsigned Partner(unsigned lane, unsigned round) {
   return (lane + 2 * round + 1) % kLanes;
 }

@@ -42,7 +42,7 @@ int main(int argc, char** argv) {
     std::cerr << " limit=SECONDS patience=FACTOR NAME=VALUE...\n";
     return kExitRefused;
   }
-  // Whoever asked for the test is its only reader, and a test that nobody reads ends.
+  // The parent is the only reader of the result, so the test ends with it.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   // The last resort, should the parent be stopped: SIGALRM ends the process.
   alarm(options.Count("limit"));

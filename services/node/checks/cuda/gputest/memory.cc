@@ -67,7 +67,7 @@ class GpuMemory final : public PatternMemory {
     log.Merge(now);
   }
 
-  // Where an address lies in what is tested.
+  // The offset of an address in the tested memory.
   std::uint64_t OffsetOf(std::uint64_t address) const {
     for (const Piece& piece : pieces_) {
       if (address >= piece.pointer && address - piece.pointer < piece.bytes) {

@@ -28,7 +28,7 @@ double Options::Number(const char* name) const {
   char* end = nullptr;
   const double number = std::strtod(text.c_str(), &end);
   if (text.empty() || *end != '\0' || !(number >= 0) || number > 1e15) {
-    SayRefusedAndExit(std::string(name) + "= is no number");
+    SayRefusedAndExit(std::string(name) + "= is not a number");
   }
   return number;
 }

@@ -7,17 +7,17 @@
 
 namespace galen::node::cuda {
 
-// What galen-gputest was called with: "name=value" each. Values come from a parent that has checked
-// their bounds; a missing or unreadable one ends the program.
+// The arguments of galen-gputest, each "name=value". The parent has checked their bounds; a missing
+// or unreadable value ends the program.
 class Options {
  public:
-  // False: some argument is no "name=value".
+  // False: some argument is not "name=value".
   bool Parse(int argc, char** argv, int first);
 
   std::string Text(const char* name) const;
   double Number(const char* name) const;
   unsigned Count(const char* name) const { return static_cast<unsigned>(Number(name)); }
-  // Values parted by commas; none of an empty text.
+  // Values separated by commas; empty for an empty text.
   std::vector<std::string> List(const char* name) const;
 
  private:

@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
-// What galen-gputest says on its standard output: a line is "@kind" and fields "name=value", parted
-// by tabs. Each is written at once, so that a reader knows what was under way when it ends:
+// The output of galen-gputest: each line is "@kind" and fields "name=value", separated by tabs.
+// Lines are written at once, so that a reader knows which step was running when the output ends:
 //
 //   @step      limit=S what=TEXT       begins something that takes at most S seconds; when the next
 //                                      line does not come by then, it hangs
@@ -15,9 +15,9 @@
 //   @error     call= code= text=       a driver call failed, and with it the test: the last line
 //   @hung      what=                   the GPU did not end its work in time: the last line
 //   @refused   text=                   the test cannot be made here: the last line
-//   @done                              the last line of a test that went through
+//   @done                              the last line of a test that finished
 //
-// and what the tests find, each in a line of its kind (the comments of tests.h).
+// and the findings of the tests, each in a line of its kind (the comments of tests.h).
 namespace galen::node::cuda {
 
 // Exit codes, for people: the lines say more.
@@ -32,7 +32,7 @@ void Say(const char* kind, std::initializer_list<Field> fields);
 void SetPatience(double factor);
 double Patience();
 
-// What is begun, and the seconds it may take at most.
+// Reports a step and the most seconds that it may take.
 void SayStep(double limit, const std::string& what);
 void SayProgress(double done, const std::string& what);
 // These end the process: the driver takes back all that it holds.

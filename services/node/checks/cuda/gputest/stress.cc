@@ -37,7 +37,7 @@ class Stress {
     SayStep(kBatchLimit, std::string(phase) + " load");
     do {
       const double begun = Now();
-      // Launched one after the other; of each pair only the last result is looked at.
+      // Launched one after the other; only the last result of each pair is compared.
       for (unsigned i = 0; i < pieces_; ++i) work_.Launch();
       gpu_.Wait(std::string(phase) + " load", kBatchLimit, [&] { Sample(phase); });
       work_.Compare();

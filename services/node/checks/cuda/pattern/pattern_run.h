@@ -43,7 +43,7 @@ class PatternMemory {
   virtual ~PatternMemory() = default;
 
   virtual std::uint64_t bytes() const = 0;
-  // What one call ought to cover at most, so that it takes well under a second.
+  // The most bytes that one call should cover, so that it takes well under a second.
   virtual std::uint64_t chunk() const = 0;
   virtual void Write(Pattern pattern, std::uint64_t offset, std::uint64_t bytes) = 0;
   // Compares with `pattern` and, when `invert`, leaves its complement behind.
@@ -66,8 +66,8 @@ struct PatternReport {
   bool complete = false;  // false: `go_on` ended it
 };
 
-// Writes and reads back every pattern over all of `memory`. `go_on` is asked before each chunk with
-// the share that is done, 0 to 1; false ends the test.
+// Writes and reads back every pattern over all of `memory`. Calls `go_on` before each chunk with
+// the finished share, 0 to 1; false ends the test.
 PatternReport RunPatternTest(PatternMemory& memory, const PatternTestOptions& options,
                              const std::function<bool(double done)>& go_on);
 

@@ -1,8 +1,8 @@
 #ifndef SERVICES_NODE_CHECKS_CUDA_PATTERN_PATTERN_WORDS_H_
 #define SERVICES_NODE_CHECKS_CUDA_PATTERN_PATTERN_WORDS_H_
 
-// What stands in memory under a pattern, word by word. Also compiled for GPUs, so it includes
-// nothing and uses no type whose size differs there.
+// The words of a memory pattern. Also compiled for GPUs, so it includes nothing and uses no type
+// whose size differs there.
 #ifdef __CUDA__
 #define GALEN_HOST_AND_GPU __attribute__((host, device))
 #else

@@ -138,8 +138,9 @@ absl::Status Endpoint::LockMemory(std::size_t wanted) {
   pd_ = library_->alloc_pd(context_);
   if (pd_ == nullptr) return Refused(absl::StrCat(options_.device, ": protection domain"), errno);
   int error = ENOMEM;
-  // Services may often lock no more than 8 MiB (systemd's default): smaller messages then do. What
-  // fits into such a limit may fill it, and the queues are locked too: half of it is for them.
+  // Services may often lock no more than 8 MiB (systemd's default): smaller messages then have to
+  // do. Buffers that fit may use up such a limit, and the queues are locked too: half of it is left
+  // for them.
   bool leave_room = false;
   for (slot_bytes_ = wanted; slot_bytes_ >= kLeastSlotBytes; slot_bytes_ /= 2) {
     const std::size_t bytes = 2 * static_cast<std::size_t>(slots_) * slot_bytes_;

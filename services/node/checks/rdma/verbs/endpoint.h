@@ -28,7 +28,7 @@ struct EndpointAddress {
   std::uint32_t rkey = 0;
 };
 
-// What an endpoint is made of. All bounds are kept by Endpoint::Open().
+// The parameters of an endpoint. Endpoint::Open() enforces all bounds.
 struct EndpointOptions {
   std::string device;  // "mlx5_0"
   int port = 1;
@@ -42,9 +42,9 @@ struct EndpointOptions {
 // is the source, the second half the target of the other side. Frees all it holds. Not thread-safe.
 class Endpoint {
  public:
-  // NOT_FOUND: no such device. FAILED_PRECONDITION: its port is not active, and nothing else.
+  // NOT_FOUND: no such device. FAILED_PRECONDITION: only that its port is not active.
   // PERMISSION_DENIED: this process may not open it, or may not lock any memory. UNAVAILABLE: the
-  // adapter does not give what is asked for, as EFA has no reliable connected queue pairs.
+  // adapter lacks a required feature, as EFA has no reliable connected queue pairs.
   // INVALID_ARGUMENT: out of bounds.
   static absl::StatusOr<std::unique_ptr<Endpoint>> Open(std::shared_ptr<const VerbsLibrary> library,
                                                         const EndpointOptions& options);

@@ -22,7 +22,7 @@ constexpr std::int64_t kMostPorts = 64;
 constexpr std::size_t kLeastMessage = 4096;
 // How long a stranger may take over its first line before it is hung up on.
 constexpr absl::Duration kHelloTime = absl::Seconds(2);
-// What is kept of the time to tell the other node how it went.
+// Time reserved for sending the result to the other node.
 constexpr absl::Duration kTellTime = absl::Milliseconds(200);
 // The latency is measured for this part of the time that each of both bandwidths is.
 constexpr int kLatencyPart = 4;
@@ -45,7 +45,7 @@ std::uint64_t NewSeed() {
   return (static_cast<std::uint64_t>(random()) << 31) ^ random();
 }
 
-// Tells in `measured` where less time is left than a test takes: the port is not even opened.
+// Notes in `measured` that less time is left than a test takes: the port is not even opened.
 void TellIfNoTimeIsLeft(const MeasureOptions& options, const WaitLimits& limits,
                         Measured* measured) {
   const absl::Duration takes = options.duration * 2 + options.duration / kLatencyPart;
@@ -53,8 +53,8 @@ void TellIfNoTimeIsLeft(const MeasureOptions& options, const WaitLimits& limits,
   measured->unmeasured = "no time was left to test it";
 }
 
-// Runs the three measurements from `from` to `to`; a transfer that fails is told in `measured`, and
-// so is one that the end of the time leaves unfinished.
+// Runs the three measurements from `from` to `to`. `measured` reports a transfer that fails, and
+// one that the end of the time leaves unfinished.
 absl::Status Measure(Endpoint& from, const EndpointAddress& to, const MeasureOptions& options,
                      const WaitLimits& limits, Measured* measured) {
   measured->message_bytes = from.slot_bytes();
@@ -92,7 +92,7 @@ void TellReasonOfPeer(const PairMessage& message, Measured* measured) {
       absl::StrCat("the other node: ", CleanText(message.Text("reason"), kMostPairLine));
 }
 
-// Where the own port does not open either, this node is no better to test others with.
+// If this node's own port does not open either, it cannot blame the peer: reports its own failure.
 void TellIfUnopenedHereToo(const std::shared_ptr<const VerbsLibrary>& library, Measured* measured) {
   const auto own = Endpoint::Open(library, OptionsOf(measured->own, 1, kLeastMessage));
   if (own.ok()) return;
@@ -101,8 +101,8 @@ void TellIfUnopenedHereToo(const std::shared_ptr<const VerbsLibrary>& library, M
   TellUnopened(own.status(), measured);
 }
 
-// Both ends of the conversation. The peer going away in its middle is no lack of this node's, and
-// so is not UNAVAILABLE.
+// Both ends of the conversation. A peer that disconnects during it is not a fault of this node, and
+// neither is UNAVAILABLE.
 class Talk {
  public:
   Talk(Connection connection, const WaitLimits& limits)

@@ -28,19 +28,20 @@ struct MeasureOptions {
   int qps = 4;                                 // 1 to 16
   std::size_t message_bytes = 1 << 20;         // 4 KiB to 8 MiB
   absl::Duration duration = absl::Seconds(2);  // of each of two bandwidth measurements
-  // What the adapter's own retries may add to a measurement before it counts as unanswered.
+  // The extra time that the adapter's own retries may take before a measurement counts as
+  // unanswered.
   absl::Duration grace = absl::Seconds(10);
 };
 
-// What was measured at one port.
+// The measurements of one port.
 struct Measured {
   MeasuredPort own;
   std::string peer;    // device of the other side; "" where it is not known
   std::string failed;  // why no data, or not all, came through; "" when it did
-  // Why nothing could be tried, which says nothing of the link: a node may not open its device, the
-  // device has no such queues, or the time was over. "" when it was.
+  // The reason why no test was possible, which is not evidence about the link: a node may not open
+  // its device, the device has no such queues, or the time was over. "" when it was possible.
   std::string unmeasured;
-  bool unmeasured_by_peer = false;  // it is the other node that could not
+  bool unmeasured_by_peer = false;  // the other node is the one that could not test
   std::size_t message_bytes = 0;    // of one write: less than asked for where memory is short
   double gbps_one = 0;              // over one queue pair, payload in 10^9 bits a second
   double gbps_many = 0;             // over all of them
@@ -48,12 +49,12 @@ struct Measured {
   std::uint64_t wrong_words = 0;  // of the 8-byte words that arrived other than they were sent
 };
 
-// Tells in `measured` that a port did not open: a port that is not active fails, as data do not get
-// through it; every other reason leaves it unmeasured.
+// Notes in `measured` that a port did not open: a port that is not active is a failure, because
+// data cannot pass it; every other reason leaves it unmeasured.
 void TellUnopened(const absl::Status& status, Measured* measured);
 
-// A port with itself: two endpoints, write and verify. A transfer that fails, a port that does not
-// open and one that no time is left for are told in the result. INVALID_ARGUMENT as
+// Measures a port with itself: two endpoints, write and verify. The result reports a failed
+// transfer, a port that does not open and one that no time is left for. INVALID_ARGUMENT as
 // Endpoint::Open(), and CANCELLED.
 absl::StatusOr<Measured> MeasureLoopback(const std::shared_ptr<const VerbsLibrary>& library,
                                          const MeasuredPort& port, const MeasureOptions& options,
@@ -87,8 +88,8 @@ absl::StatusOr<std::vector<Measured>> ServePair(const std::shared_ptr<const Verb
                                                 const std::string& token, Listener& listener,
                                                 const WaitLimits& limits);
 
-// Measures with the server at `peer`. `on_port` is told before each port is begun: which of how
-// many. ABORTED: the server is not reached, or went away in the middle.
+// Measures with the server at `peer`. Calls `on_port` before each port with its number and the
+// total. ABORTED: the server is unreachable, or disconnected during the test.
 absl::StatusOr<std::vector<Measured>> MeasurePair(
     const std::shared_ptr<const VerbsLibrary>& library, const std::vector<MeasuredPort>& ports,
     const MeasureOptions& options, const std::string& token, const SocketAddress& peer,

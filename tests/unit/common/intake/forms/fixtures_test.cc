@@ -1,4 +1,4 @@
-// Holds what the converters make of real outputs against the parsers of the checks.
+// Feeds the converters' results for real outputs to the parsers of the checks.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

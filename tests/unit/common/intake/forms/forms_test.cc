@@ -18,7 +18,7 @@ using ::testing::IsEmpty;
 using ::testing::IsSupersetOf;
 using ::testing::WhenSorted;
 
-// A little of each form: what is broken in it below is broken close to what is right.
+// A little of each form, so that the damaged versions below are close to valid ones.
 constexpr char kMixture[] = R"(
 GPU 00000000:1B:00.0
     Product Name      : NVIDIA A100
@@ -106,7 +106,7 @@ Linux gpu07 6.8.0-31-generic #31-Ubuntu SMP x86_64 GNU/Linux
 0    39.0c           41.0W   1700Mhz 1600Mhz 0%    auto  300.0W    9%   71%
 )";
 
-// No text, whatever it is, makes more than this of itself.
+// No text expands to more than this.
 void ExpectModest(absl::string_view form, absl::string_view text, absl::string_view command) {
   const absl::StatusOr<Converted> converted = Convert(form, text, command);
   if (!converted.ok()) {

@@ -30,15 +30,15 @@ inline bool IsPartial(absl::string_view form, absl::string_view text,
   return converted.ok() && converted->partial;
 }
 
-// Whether the text is refused as one that does not have this form.
+// Whether the text is refused because it does not have this form.
 inline bool IsRefused(absl::string_view form, absl::string_view text,
                       absl::string_view command = "") {
   return Convert(form, text, command).status().code() == absl::StatusCode::kInvalidArgument;
 }
 
-// The values of an XML that has an element a line, by their paths: "gpu0/pci/pci_bus_id". Of
-// elements that are there several times, other than GPUs, the values are joined by commas; an
-// element without content has an empty value.
+// The values of an XML text with one element per line, by their paths: "gpu0/pci/pci_bus_id".
+// Values of repeated elements, other than GPUs, are joined by commas; an element without content
+// has an empty value.
 inline std::map<std::string, std::string> XmlValues(absl::string_view xml) {
   std::map<std::string, std::string> values;
   std::vector<std::string> open;

@@ -48,7 +48,7 @@ TEST(UnitStates, TheNamesThatWereTypedBelongToTheWords) {
   EXPECT_EQ(TextOf("systemctl", "active\nfailed\n", "systemctl is-active slurmd munge"),
             "\nId=slurmd.service\nLoadState=loaded\nActiveState=active\n"
             "\nId=munge.service\nLoadState=loaded\nActiveState=failed\n");
-  // A word more or less than names: nobody can tell whose it is.
+  // The numbers of words and names differ, so the unit of a word is unknown.
   EXPECT_TRUE(IsRefused("systemctl", "active\n", "systemctl is-active slurmd munge"));
   EXPECT_TRUE(IsRefused("systemctl", "active\n"));
 }
@@ -213,7 +213,7 @@ TEST(NvidiaSmiApps, AProcessIsOnTheGpuThatTheRowNames) {
   EXPECT_EQ(values.at("gpu0/processes/process_info/pid"), "42,43");
   EXPECT_EQ(values.at("gpu0/processes/process_info/used_memory"), "100 MiB,200 MiB");
   EXPECT_EQ(values.at("gpu0/pci/pci_bus_id"), "00000000:3B:00.0");
-  // Nothing tells which GPU it is on.
+  // The GPU is unknown.
   EXPECT_TRUE(IsRefused("nvidia_smi_apps", "pid, process_name\n42, python3\n"));
 }
 
@@ -228,7 +228,7 @@ TEST(Series, ReadingsOfATableKeepTheirTimes) {
   EXPECT_EQ(converted->samples[2].device, "0");
   EXPECT_EQ(converted->samples[2].value, 95);
   EXPECT_EQ(converted->samples[2].time - converted->samples[0].time, 10);
-  // One time is no course, and elapsed seconds are no time.
+  // A single time is not a series, and elapsed seconds are not times of day.
   EXPECT_TRUE(IsRefused("csv_time", "time,temp\n2024-03-01T10:00:00Z,60\n"));
   EXPECT_TRUE(IsRefused("csv_time", "time,temp\n1,60\n2,70\n"));
   EXPECT_TRUE(IsRefused("csv_time", "time,colour\n2024-03-01T10:00:00Z,red\n"));

@@ -48,7 +48,7 @@ TEST(FreeMemory, OldReleasesDoNotTellWhatIsAvailable) {
   EXPECT_THAT(text, HasSubstr("MemFree: 4096000 kB\n"));
   EXPECT_THAT(text, HasSubstr("Buffers: 512000 kB\n"));
   EXPECT_THAT(text, Not(HasSubstr("MemAvailable")));
-  // A line without its heading does not tell it either.
+  // A line without its heading does not identify it either.
   EXPECT_THAT(TextOf("free", "Mem: 64 2 50 1 12 60\n", "free -g | grep Mem"),
               Not(HasSubstr("MemAvailable")));
 }

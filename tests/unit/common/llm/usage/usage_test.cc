@@ -204,7 +204,7 @@ TEST(Budget, HoldsTheTimeThatModelsMayTake) {
   EXPECT_EQ(Refuse(book, spending, {"rank", "x", 1, 1}).fallback, Reasoned::BUDGET_SPENT);
 }
 
-// One failure is no reason to give a model up, and another round asks everything again.
+// One failure is not a reason to give a model up, and another round asks everything again.
 TEST(Account, OfFailuresBeginsAnewAfterAnAnswerAndWithARound) {
   Reasoned failed;
   failed.set_question("rank");
@@ -221,7 +221,7 @@ TEST(Account, OfFailuresBeginsAnewAfterAnAnswerAndWithARound) {
   BeginRound(spending);
   EXPECT_EQ(spending.failures(), 0);
   EXPECT_EQ(spending.answered().at("rank"), 3);  // steps of the reasoning are numbered on
-  EXPECT_EQ(spending.diagnosis().calls(), 3);    // what was spent is spent
+  EXPECT_EQ(spending.diagnosis().calls(), 3);    // spent budget stays spent
   knowledge::v1::KnowledgeBase base;
   base.add_prompts()->set_name("rank");
   base.mutable_prompts(0)->set_most(2);

@@ -66,7 +66,7 @@ TEST(LiteralFilter, WithoutLiteralsFindsNothing) {
 
 TEST(LiteralFilter, FindsLinesJustAsAPlainSearchDoes) {
   std::mt19937 random(7);
-  // Few letters, so that parts of literals stand everywhere.
+  // Few letters, so that parts of literals occur everywhere.
   const auto word = [&](std::size_t size) {
     std::string text(size, ' ');
     for (char& c : text) c = "abAB @`[{"[random() % 9];
@@ -85,7 +85,7 @@ TEST(LiteralFilter, FindsLinesJustAsAPlainSearchDoes) {
         text.insert(random() % (text.size() + 1), literals[random() % literals.size()]);
       const std::size_t plainly = Plainly(literals, text);
       const std::size_t found = filter.Find(text, 0);
-      // It may take '@' for '`', and one literal before another that it overlaps; it misses none.
+      // It may take '@' for '`', and one literal for another that it overlaps; it misses none.
       ASSERT_TRUE(plainly == kNone || found != kNone) << text;
     }
   }

@@ -14,7 +14,7 @@ namespace {
 
 using ::galen::testing::IsOk;
 
-// Scans `path` and returns what was found, or fails the test.
+// Scans `path` and returns the matches, or fails the test.
 ScanResult ScanFile(const Scanner& scanner, const std::string& path) {
   LogScan scan(scanner, {});
   const auto reader = LogReader::Open(path, {});

@@ -173,7 +173,7 @@ TEST(Scanner, ReadsDescriptionsWithAllPatternsAndLogsWithTheirs) {
 
 TEST(Scanner, ReadsLinesWithNulAndCountsThem) {
   const auto scanner = MakeScanner(PatternsOf({{"a", "NCCL WARN"}}));
-  // What a log looks like that was truncated while it was written, and one in UTF-16.
+  // A log that was truncated while it was written, and one in UTF-16.
   const ScanResult result =
       Scan(*scanner, std::string(5000, '\0') + "NCCL WARN\nN\0C\0C\0L\0 \0W\0A\0R\0N\0\n"s);
   EXPECT_THAT(Found(*scanner, result), ElementsAre("a@1 x2"));
@@ -338,7 +338,7 @@ TEST(Scanner, IsSharedByThreads) {
   for (const std::string& result : results) EXPECT_EQ(result, expected);
 }
 
-// A pattern for releases, and what a reader makes of "good" and "bad" behind one.
+// A pattern for releases, and the reader's interpretation of "good" and "bad" after one.
 Patterns ReleasesThat(knowledge::v1::Outcome outcome) {
   Patterns patterns = PatternsOf({{"release", R"(nccl \d)"}});
   patterns[0].clear_where();

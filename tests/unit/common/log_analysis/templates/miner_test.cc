@@ -71,7 +71,7 @@ TEST(Miner, TheLeastRecentlyUsedTemplateGoes) {
   EXPECT_TRUE(miner.Has(one));
   EXPECT_FALSE(miner.Has(two));
   EXPECT_EQ(miner.dropped(), 1);
-  // It begins anew, by another number.
+  // It starts again under another number.
   EXPECT_GT(miner.Add("two are there now"), two);
   EXPECT_EQ(miner.size(), 2);
 }

@@ -1,4 +1,4 @@
-// What holds for any lines: made at random, and of bad faith.
+// Properties that hold for any lines, random or hostile.
 #include <sys/resource.h>
 
 #include <random>
@@ -49,7 +49,7 @@ TEST(MinerProperties, EachLineIsOfOneTemplateWhichMatchesIt) {
     }
     EXPECT_EQ(miner.dropped(), 0);
     EXPECT_EQ(sum, 2000);
-    // A template that took a line takes it again, in whatever it became.
+    // A template that took a line takes it again, also after it changed.
     for (const std::string& line : lines) EXPECT_NE(miner.Find(line), Miner::kNone) << line;
   }
 }
@@ -96,7 +96,7 @@ TEST(MinerProperties, LinesThatAreAllOtherTakeBoundedMemory) {
     miner.Add(std::string(i % 5000, "1-a/"[i % 4]));
   }
   EXPECT_LE(miner.size(), MinerOptions{}.most_templates);
-  // What a sanitizer keeps of what was freed is not the miner's.
+  // Freed memory that a sanitizer keeps does not belong to the miner.
   if (galen::testing::kMemoryIsOurs) {
     EXPECT_LT(peak() - full, 8 << 10);  // KiB
   }

@@ -1,6 +1,6 @@
 #include "common/log_analysis/triage/catalogue.h"
 
-#include "absl/strings/strip.h"
+#include "common/log_analysis/triage/signatures.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/testing/status_matchers.h"
@@ -27,8 +27,9 @@ TEST(Catalogue, WhatShipsIsReadAndCompiles) {
 
 TEST(Catalogue, EachSignatureOfTheCheckHasAClass) {
   for (const auto& [full_name, pattern] : RealSignatures()) {
-    const std::string name(absl::StripPrefix(full_name, "after:"));
-    if (name.rfind("none:", 0) == 0 || name.rfind("done:", 0) == 0) continue;
+    const SignatureName parsed = ParseSignatureName(full_name);
+    if (parsed.kind != SignatureName::Kind::kFailure) continue;
+    const std::string name(parsed.name);
     bool found = false;
     for (const FailureClass& one : RealCatalogue().catalogue().classes) {
       for (const std::string& signature : one.signatures) found = found || signature == name;
@@ -44,11 +45,11 @@ struct BadCase {
 
 TEST(Catalogue, AMistakeIsNamedWithItsLine) {
   for (const BadCase& one : {
-           BadCase{"- a", "is no map"},
+           BadCase{"- a", "is not a map"},
            BadCase{"forms: []", "forms: unknown"},
-           BadCase{"classes: 3", "is no list"},
+           BadCase{"classes: 3", "is not a list"},
            BadCase{"formats:\n  - {name: a, framework: b, source: c, line: '(', fields: []}",
-                   "no expression"},
+                   "not a valid RE2 expression"},
            BadCase{"formats:\n  - {name: a, framework: b, source: c, line: x, fields: [{name: "
                    "total, after: y}]}",
                    "no field that is the step"},
@@ -68,7 +69,7 @@ TEST(Catalogue, AMistakeIsNamedWithItsLine) {
                    "relation: cause}",
                    "twice"},
            BadCase{"exits:\n  - {code: 300, meaning: x}", "from 0 to 255"},
-           BadCase{"limits: {stall_steps: -1}", "no number"},
+           BadCase{"limits: {stall_steps: -1}", "not a number"},
            BadCase{"harmless:\n  - {pattern: '', source: s}", "empty"},
        }) {
     Catalogue catalogue;

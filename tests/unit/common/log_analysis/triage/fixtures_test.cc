@@ -1,5 +1,5 @@
-// Holds every training log of ../shared/fixtures against what it says by its words: the status, the
-// failure and the last step were read in the logs by a person, beside MANIFEST.tsv.
+// Compares the triage of every training log in ../shared/fixtures with the log's own words: a
+// person read the status, the failure and the last step in the logs, in addition to MANIFEST.tsv.
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -38,7 +38,7 @@ const std::map<std::string, Expected>& Table() {
        {"failed", "heartbeat_timeout", -1, -1}},
       {"maxtext-tpu-memstats.log", {"unknown", "", -1, -1}},
       {"megatron-deepspeed-2node-16gpu.log", {"completed", "", 5, 5, 376.1962}},
-      // These two stop after a step, without a word.
+      // These two stop after a step, without a message.
       {"megatron-ds-3d-n16-dsoff.out", {"unknown", "", 62, 1000, 7866.8488}},
       {"megatron-ds-3d-n16-dson.out", {"unknown", "", 49, 1000, 6710.3941}},
       {"megatron-ds-zero-n16-time-limit.out", {"cancelled", "time_limit", 4, 1000, 509.0681}},
@@ -52,7 +52,7 @@ const std::map<std::string, Expected>& Table() {
       {"torchtitan-p5-step1990-compile.log", {"unknown", "", 1990, -1}},
       {"tr1-13b-dataloader-bus-error-shm.log", {"failed", "shared_memory", -1, -1}},
       {"tr1-13b-restart-cuda-oom-in-barrier.log", {"failed", "gpu_oom", -1, -1}},
-      // It was told to exit after so many minutes, and did, with a checkpoint.
+      // It was set to exit after some minutes, and did, with a checkpoint.
       {"tr1-13b-slow-checkpoint-iterations.log", {"completed", "", 33240, 311541, 23.4914}},
       {"tr1-13b-v100-uncorrectable-ecc-crash.log", {"failed", "gpu_ecc", 43680, 311541, 25.5934}},
       {"tr11-176b-a100-hang-pulse.log", {"hanging", "hang", 45000, 115311, 111}},

@@ -1,5 +1,5 @@
 // Formats of trainers that print no declaration of their steps, ends of programs, and lines that
-// look like failures and are none.
+// look like failures but are not.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ struct Shape {
   const char* log;
   std::int64_t step;
   std::int64_t total;
-  double seconds;  // of a step; 0: not told
+  double seconds;  // of a step; 0: unknown
 };
 
 class Shapes : public ::testing::TestWithParam<Shape> {};
@@ -183,7 +183,7 @@ TEST(TimesTest, NoLineIsOfTheFuture) {
   const JobReport report = TriageOf("INFO 05-26 10:00:00 [a.py:1] begins\n", options);
   ASSERT_TRUE(report.progress.begin.has_value());
   EXPECT_EQ(*report.progress.begin, At("2026-05-26T10:00:00Z"));
-  // The year that a line near the beginning tells is that of all.
+  // The year in a line near the beginning applies to all lines.
   const JobReport told =
       TriageOf("INFO 05-26 10:00:00 [a.py:1] begins\n2025-05-26 10:00:05,001 INFO up\n", options);
   EXPECT_EQ(*told.progress.begin, At("2025-05-26T10:00:00Z"));

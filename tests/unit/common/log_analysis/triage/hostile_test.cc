@@ -1,4 +1,4 @@
-// Claims about logs that nobody wrote in good faith: they take bounded memory and do not mislead.
+// Claims about hostile logs: they take bounded memory and do not mislead.
 #include <sys/resource.h>
 
 #include <string>

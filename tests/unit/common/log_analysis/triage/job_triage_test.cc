@@ -1,4 +1,4 @@
-// Claims about what is said of the logs of a job.
+// Claims about the triage of a job's logs.
 #include "common/log_analysis/triage/job_triage.h"
 
 #include "absl/strings/str_cat.h"
@@ -208,7 +208,7 @@ TEST(JobTriage, AHangBeforeTheFirstStepNeedsAWordThatStepsWereToCome) {
   EXPECT_EQ(hung.decision.status, Status::kHanging);
   EXPECT_EQ(PrimaryOf(hung), "hang");
   EXPECT_EQ(hung.stage, "before training");
-  // A program whose steps nobody knows may be well.
+  // A program with unknown steps may be fine.
   EXPECT_EQ(TriageOf(setup, options).decision.status, Status::kUnknown);
 
   const std::string cancel =

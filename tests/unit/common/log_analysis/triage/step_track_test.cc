@@ -1,4 +1,4 @@
-// Claims about the steps of a process: each counts once, and restarts are told from late reports.
+// Claims about the steps of a process: each counts once, and restarts differ from late reports.
 #include "common/log_analysis/triage/step_track.h"
 
 #include "absl/strings/str_cat.h"
@@ -27,11 +27,11 @@ TEST(StepsOfWriter, AStepThatIsReportedTwiceCountsOnce) {
 TEST(StepsOfWriter, AMeanOverAnIntervalCountsForEachOfItsSteps) {
   EXPECT_EQ(StepsOf({10, 20, 30}, true, 1).seconds(), 60);
   EXPECT_EQ(StepsOf({10, 20, 30}, true).seconds(), 60);
-  // It began at its first step, so the first report is of three.
+  // It began at its first step, so the first report covers three.
   EXPECT_EQ(StepsOf({3, 10, 17}, true, 1).seconds(), 2 * (3 + 7 + 7));
-  // A report of its own is of one step, whatever was lost before it.
+  // A separate report covers one step, also after lost ones.
   EXPECT_EQ(StepsOf({10, 20, 30}, false).seconds(), 6);
-  // Lost reports are not made up.
+  // Lost reports are not filled in.
   EXPECT_EQ(StepsOf({10, 20, 100}, true).seconds(), 60);
   EXPECT_EQ(StepsOf({45000}, true, 1).seconds(), 2);
 }

@@ -46,7 +46,7 @@ TEST(StrangeLines, WhatIsNewAtTheEndIsALeadAndWhatIsOrdinaryIsNot) {
   EXPECT_EQ(lead.first.text, "2026-05-01 12:00:00 the glue of frame 3 came off");
   EXPECT_EQ(lead.count, 1);
   EXPECT_THAT(lead.why, ElementsAre("4 lines before the end of its log", "once"));
-  // It is no failure.
+  // It is not a failure.
   EXPECT_FALSE(report.primary.has_value());
   EXPECT_EQ(report.decision.status, Status::kUnknown);
 }

@@ -48,7 +48,7 @@ inline absl::Time At(const char* text) {
   return time;
 }
 
-// What is said of logs, each a name and a text, fed in pieces of `piece` bytes.
+// The report on logs, each a name and a text, fed in pieces of `piece` bytes.
 inline JobReport TriageOf(const std::vector<std::pair<std::string, std::string>>& logs,
                           TriageOptions options = {}, std::size_t piece = 1 << 20) {
   JobTriage job(RealCatalogue(), options);

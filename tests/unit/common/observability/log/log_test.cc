@@ -84,7 +84,7 @@ TEST(ParseFormat, KnowsThreeWords) {
   ASSERT_EQ(pipe(pipe_ends), 0);
   EXPECT_EQ(*ParseFormat("text", pipe_ends[1]), Format::kText);
   EXPECT_EQ(*ParseFormat("json", pipe_ends[1]), Format::kJson);
-  EXPECT_EQ(*ParseFormat("auto", pipe_ends[1]), Format::kJson);  // nobody sits in front of a pipe
+  EXPECT_EQ(*ParseFormat("auto", pipe_ends[1]), Format::kJson);  // a pipe is not a terminal
   EXPECT_THAT(ParseFormat("yaml", pipe_ends[1]),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("text, json or auto")));
   close(pipe_ends[0]);

@@ -1,4 +1,4 @@
-// docs/observability.md lists the metrics. GALEN_UPDATE_GOLDENS=1 rewrites what is made of them.
+// docs/observability.md lists the metrics. GALEN_UPDATE_GOLDENS=1 rewrites its generated part.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

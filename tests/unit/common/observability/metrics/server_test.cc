@@ -99,7 +99,7 @@ TEST_F(ServerTest, ReadsNoHeadWithoutAnEnd) {
   const int client = ConnectTo(port());
   const std::string line(1024, 'a');
   for (int i = 0; i < 9; ++i) send(client, line.data(), line.size(), MSG_NOSIGNAL);
-  // The rest of what was sent may meet a closed connection, and the answer with it.
+  // The rest of the request may meet a closed connection, and the answer with it.
   EXPECT_THAT(ReadAll(client), Not(HasSubstr("200 OK")));
   EXPECT_THAT(Ask(port(), "GET /metrics HTTP/1.1\r\n\r\n"), HasSubstr("one_total 1"));
 }

@@ -1,5 +1,6 @@
-// Claims about which collective a rank did not come to. (That the dumps of the fixtures are read
-// and what else is told of them: tests/unit/services/node/checks/trace_test.cc.)
+// Claims about which collective a rank did not reach.
+// (tests/unit/services/node/checks/trace_test.cc covers reading the dumps of the fixtures and their
+// other findings.)
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -27,7 +28,8 @@ std::string Missed(const TraceVerdict& verdict) {
   return absl::StrJoin(lines, "\n");
 }
 
-// What the authors of the faults expect stands beside the dumps (EXPECTED_missing_ranks.txt).
+// The ranks that the authors of the faults expect are in a file beside the dumps
+// (EXPECTED_missing_ranks.txt).
 TEST(FlightRecord, TheCollectiveThatWasMissedIsNamed) {
   const std::string root =
       std::string(GALEN_SOURCE_DIR) + "/../shared/fixtures/pytorch-flight-recorder/";

@@ -254,7 +254,7 @@ TEST(Asker, GivesAnAnswerThatWasCutOffMoreRoomTheSecondTime) {
   const std::vector<ChatRequest> requests = bench.client.requests();
   ASSERT_THAT(requests, SizeIs(2));
   EXPECT_EQ(requests[1].max_tokens, 2 * requests[0].max_tokens);
-  // What was cut off is no example to go by.
+  // A truncated answer is not shown as an example.
   ASSERT_THAT(requests[1].messages, SizeIs(3));
   EXPECT_THAT(requests[1].messages[2].content, HasSubstr("cut off"));
 }

@@ -40,7 +40,7 @@ using ::testing::SizeIs;
 constexpr char kQuestion[] = "thermal runaway";
 constexpr int kPast = 24;
 
-// What a model would know: that both are about heat. All texts have something in common.
+// A model's view: both texts are about heat. All texts have something in common.
 std::vector<float> Meaning(const std::string& text) {
   if (absl::StrContains(text, "overheats") || absl::StrContains(text, "thermal")) return {1, 2, 0};
   return {1, 0, 2};
@@ -66,7 +66,7 @@ std::unique_ptr<const knowledge::Knowledge> TestKnowledge() {
 
 class EmbeddedHistoryTest : public ::testing::Test {
  protected:
-  // Of an endpoint at `url`, that is not asked again after a failure.
+  // A client of the endpoint at `url`, without retries and with a breaker that stays closed.
   std::unique_ptr<galen::llm::HttpClient> ClientOf(const std::string& url) {
     galen::llm::Endpoint endpoint;
     endpoint.url = url;
@@ -147,7 +147,7 @@ TEST_F(EmbeddedHistoryTest, TakesNoVectorOfAnotherModelOrSize) {
   other.model = "another";
   {
     ASSERT_TRUE(Search(EmbeddedHistory(*book_, other)).has_value());
-    EXPECT_THAT(endpoint.requests(), SizeIs(6));  // all are made anew
+    EXPECT_THAT(endpoint.requests(), SizeIs(6));  // all are computed again
   }
   ScriptedEndpoint elsewhere(Embed);
   const auto second = ClientOf(elsewhere.url());
@@ -246,7 +246,7 @@ TEST_F(EmbeddedHistoryTest, SpendsNothingBeyondTheBudget) {
   EXPECT_FALSE(Search(history, "one question too many").has_value());
   EXPECT_EQ(account_.fallback(), Reasoned::BUDGET_SPENT);
   spending_.Clear();
-  spending_.set_failures(usage::kMostFailures);  // more time limits than that nobody waits for
+  spending_.set_failures(usage::kMostFailures);  // nobody waits for more time limits than that
   EXPECT_FALSE(Search(history, "one question too many").has_value());
   EXPECT_EQ(account_.fallback(), Reasoned::GAVE_UP);
   EXPECT_THAT(endpoint.requests(), SizeIs(before));
@@ -290,7 +290,7 @@ TEST_F(EmbeddedHistoryTest, SpeaksBesideTheRulesAndNotInTheirPlace) {
   ASSERT_EQ(answer->causes_size(), 1);
   EXPECT_EQ(answer->causes(0).label(), "NET.LINK.DOWN");
   EXPECT_EQ(answer->embedded().fallback(), Reasoned::UNAVAILABLE);
-  // It is no failure of the model that answers.
+  // It is not a failure of the model that answers.
   galen::v1::Spending spending;
   usage::Add(answer->embedded(), spending);
   EXPECT_EQ(spending.failures(), 0);
@@ -334,7 +334,7 @@ TEST(LikenessOf, IsWhatStandsAboveTheFirstTenth) {
   EXPECT_EQ(LikenessOf(0.5, cosines, 20), 0);
   EXPECT_EQ(LikenessOf(0.2, cosines, 20), 0);
   EXPECT_NEAR(LikenessOf(1, cosines, 20), 1, 1e-6);
-  // Few past incidents say nothing about what is usual: the nearest is then no more than that.
+  // Few past incidents do not show what is usual: the nearest is then only the nearest.
   EXPECT_NEAR(LikenessOf(0.9, cosines, 9), 0, 1e-6);
   EXPECT_EQ(LikenessOf(0.5, {}, 0), 0.5);
 }

@@ -57,7 +57,7 @@ TEST(Presume, IsReorderedWithinWhatIsOffered) {
   } kCases[] = {
       {R"({"causes": [{"label": "A.B.D", "reason": ""}, {"label": "A.B.C", "reason": ""}]})",
        {"A.B.D", "A.B.C"}},
-      // The rules' first is tested whatever is said.
+      // The first cause of the rules is tested in any case.
       {R"({"causes": [{"label": "E.F.G"}, {"label": "A.B.D"}]})", {"E.F.G", "A.B.C"}},
       {R"({"causes": [{"label": "E.F.G"}]})", {"E.F.G", "A.B.C"}},
       {R"({"causes": []})", {"A.B.C", "A.B.D"}},
@@ -112,8 +112,8 @@ TEST(Schemas, EnumerateTheChoicesAndAllowNothingElse) {
   EXPECT_EQ(cause["additionalProperties"], false);
 }
 
-// Every text and every list of a schema has a bound: without one an answer runs into the limit of
-// its tokens and is none.
+// Every text and every list of a schema has a bound: without one an answer may reach its token
+// limit and is then invalid.
 void ExpectBounded(const Json& schema, const std::string& where) {
   if (schema.value("type", "") == "string") {
     EXPECT_TRUE(schema.contains("enum") || schema.contains("maxLength")) << where;

@@ -62,7 +62,7 @@ std::unique_ptr<const knowledge::Knowledge> BookWithRule() {
   });
 }
 
-// The first prompt of an investigation; the link is what the built-in reasoner holds for likeliest.
+// The first prompt of an investigation; the link is the likeliest cause for the built-in reasoner.
 std::string PromptOf(const v1::InvestigateQuestion& question, double link = 0.9) {
   const auto book = BookWithRule();
   FakeReasoner rules;
@@ -130,7 +130,7 @@ TEST(CaseOf, ShowsWhatWasLookedAtFirstWithItsGapsAndWhatItsMessagesTellOf) {
   EXPECT_THAT(prompt, HasSubstr("<log of=\"train.log\">4: link flaps\n[3 lines]\n8: link is down"));
   EXPECT_THAT(prompt, HasSubstr("<log of=\"train.log\" older="));
   EXPECT_THAT(prompt, HasSubstr("train.log 4: NET.LINK.DOWN"));
-  // The line stands once, and the reason of the likeliest cause says where it is.
+  // The line occurs once, and the reason of the likeliest cause refers to it.
   EXPECT_EQ(prompt.find("link flaps"), prompt.rfind("link flaps"));
   EXPECT_THAT(prompt, HasSubstr("NET.LINK.DOWN, for: the port flaps [train.log line 4]"));
 }

@@ -25,7 +25,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-// Rules that answer as set, and a model beside them.
+// Rules that answer as set, and a model in addition.
 struct Bench {
   explicit Bench(FakeLlmClient::Answer answer)
       : book(PromptsBook()), client(std::move(answer)), reasoner(*book, rules, {&client}) {}
@@ -109,7 +109,7 @@ TEST(LlmReasoner, NeverMakesAnErrorOfItsOwn) {
             "the rules' own");
 }
 
-// What no answer of a diagnosis can change by is not asked.
+// Questions that cannot change the diagnosis are not asked.
 TEST(LlmReasoner, AsksTheModelNothingThatTheRulesAnswerAlone) {
   Bench bench([](const ChatRequest&) -> absl::StatusOr<std::string> {
     ADD_FAILURE() << "was asked";
@@ -211,12 +211,12 @@ TEST(Investigation, ObjectsToWhatItCannotLookUp) {
        "shorter than 8 characters"},
       {"a line of the report that says nothing of the cause",
        Saying("GPU.MEMORY.PAGE", "confirm", "n1: dmesg", 7, "mlx5_3: Port: 1 Link DOWN"),
-       "bears on that cause"},
+       "relevant to that cause"},
   };
   for (const auto& c : kCases) {
     const auto verdict = TheVerdict(question, c.said);
     EXPECT_THAT(verdict.objection(), HasSubstr(c.objection)) << c.what;
-    // An objection is ours: it repeats nothing of what the model said.
+    // An objection is our own text: it repeats nothing from the model.
     EXPECT_THAT(verdict.objection(), Not(HasSubstr("shadow"))) << c.what;
     for (const auto& citation : verdict.citations()) {
       EXPECT_EQ(citation.quote(), "mlx5_3: Port: 1 Link DOWN") << c.what;
@@ -319,7 +319,7 @@ TEST(Prompts, AreBoundedWhateverACaseHolds) {
   EXPECT_LT(bytes, 160'000u);
 }
 
-// A model with room for 8,000 tokens gets the short form, and forgets what it saw first.
+// A model with room for 8,000 tokens gets the short form, and loses its oldest observations first.
 TEST(Prompts, HaveAShortForm) {
   std::size_t sizes[2];
   for (const bool is_short : {false, true}) {

@@ -17,7 +17,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// How often `part` stands in `text`.
+// The number of times that `part` occurs in `text`.
 int Times(absl::string_view text, absl::string_view part) {
   int times = 0;
   for (std::size_t at = text.find(part); at != absl::string_view::npos;
@@ -27,8 +27,8 @@ int Times(absl::string_view text, absl::string_view part) {
   return times;
 }
 
-// A section is one opening tag, text without a tag, and one closing tag, and the text says what was
-// put in.
+// A section is one opening tag, text without a tag, and one closing tag, and the text is the
+// content.
 void ExpectSealed(TextKind kind, absl::string_view source, absl::string_view raw) {
   const std::string section = Section(kind, {{"of", std::string(source)}}, raw, 4000);
   SCOPED_TRACE(section);
@@ -63,7 +63,7 @@ TEST(Section, CannotBeClosedFromWithin) {
   }
 }
 
-// Property: whatever bytes are put in. Pieces of tags make what could break it frequent.
+// Property: holds for any bytes. Pieces of tags make critical inputs frequent.
 TEST(Section, CannotBeClosedByAnything) {
   std::mt19937 random(20261121);
   const std::vector<std::string> pieces = {"<",

@@ -16,13 +16,15 @@ namespace {
 
 using Health = Picker::Health;
 
-// What happens, one word each, and what then is true:
-//   pick=a  a call would go to a           again=b:a  a second attempt after b goes to a, "-" to
-//   none +a      a call to a begins             -a  one that began first ends well    !a  is not
-//   reached ~a      a check of a begins            ok=a, late=a, no=a  one that began first ends:
-//   it serves,
-//                                          gave no answer, says that it does not serve
-//   set=ab  these are the replicas now
+// The events of a story, one word each, and the expected results:
+//   pick=a           a call would go to a
+//   again=b:a        a second attempt after b goes to a, "-" to none
+//   +a               a call to a begins
+//   -a, !a           the first call to a ends well; a is not reached
+//   ~a               a check of a begins
+//   ok=a, late=a,    the first check of a ends: it serves, gave no answer,
+//   no=a             says that it does not serve
+//   set=ab           these are the replicas now
 struct Story {
   const char* name;
   const char* words;

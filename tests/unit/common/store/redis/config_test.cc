@@ -72,8 +72,8 @@ TEST(ConfigTest, NeverShowsSecrets) {
 TEST(ConfigTest, RefusesWhatItDoesNotUnderstand) {
   const std::pair<const char*, const char*> cases[] = {
       {"redis://", "no host"},
-      {"redis://a:0", "no port"},
-      {"redis://a:70000", "no port"},
+      {"redis://a:0", "not a port"},
+      {"redis://a:70000", "not a port"},
       {"redis://a,b", "one server"},
       {"redis://a/x", "database"},
       {"redis+sentinel://a", "master's name"},

@@ -1,4 +1,4 @@
-// A link to servers that are none: what comes from the network is hostile.
+// A link to servers that do not speak Redis: the data from the network is hostile.
 #include "common/store/redis/link.h"
 
 #include <gmock/gmock.h>

@@ -69,7 +69,7 @@ TEST(Faults, WorkloadsBeyondEightTakeNoMoreRoom) {
   EXPECT_EQ(history.failures(), 100);
 }
 
-// What the counts forget they forget of failures and of runs alike.
+// Forgetting removes failures and runs alike from the counts.
 TEST(Faults, ForgettingWorkloadsMakesNoneFailMoreOften) {
   DeviceHistory history;
   std::uint32_t other = 1;
@@ -121,8 +121,8 @@ TEST(Lemons, ThereAreNoneWhereMachinesOfAContextAreEqual) {
   EXPECT_LE(with_any, 4);
 }
 
-// Half of the machines had a driver with which one run of ten failed; then ten of them, and one
-// that is bad by itself, came to those with which one of a hundred does.
+// Half of the machines had a driver with which one run in ten failed; then ten of them, and one
+// that is itself bad, joined those with a rate of one in a hundred.
 FleetHistory AfterAnUpgrade(int seed, bool with_lemon) {
   FleetHistory fleet;
   std::mt19937_64 random(seed);
@@ -161,7 +161,8 @@ TEST(Lemons, AMachineTakesNoMoreRoomForAnyNumberOfContexts) {
     fleet.Add("a", context, 0, true);
     fleet.Add("b", context, 0, false);
   }
-  // Of the ones that are remembered one failure of two runs each, as the other would have it.
+  // Each remembered context has two runs and one failure; without the machine's own run, the rate
+  // is (0 + 0.5) / (1 + 1).
   EXPECT_NEAR(fleet.RateBeside("a"), 0.25, 0.01);
   EXPECT_THAT(fleet.Lemons(0.001), IsEmpty());
 }

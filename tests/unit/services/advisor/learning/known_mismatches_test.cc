@@ -66,7 +66,7 @@ TEST(KnownMismatches, ACudaAboveTheDriverIsAnErrorAcrossMajorReleasesAlone) {
     return Names({.versions = {{"cuda", {cuda}}, {"driver_cuda", driver_cuda}}});
   };
   EXPECT_THAT(names("12.4", {"12.4"}), IsEmpty());
-  EXPECT_THAT(names("12.4.1", {"12.4"}), IsEmpty());  // what the driver tells has no third part
+  EXPECT_THAT(names("12.4.1", {"12.4"}), IsEmpty());  // the driver's version has no third part
   EXPECT_THAT(names("12", {"11.8"}), ElementsAre("cuda_above_driver"));
   EXPECT_THAT(names("12.4", {"13.0"}), IsEmpty());
   EXPECT_THAT(names("12.4", {"12.2"}), ElementsAre("cuda_minor_above_driver"));
@@ -109,7 +109,7 @@ TEST(KnownMismatches, GpusAreToldByWholeWords) {
                 ElementsAre("cuda_has_no_code_for_ada"))
         << gpu;
   }
-  // Of these nothing is known.
+  // Nothing is known about these GPUs.
   for (const char* gpu : {"NVIDIA RTX A1000", "NVIDIA RTX A3000 Laptop GPU", "NVIDIA T400 4GB"}) {
     EXPECT_THAT(Names({.needs = {"fp8", "fp4", "bf16"}, .gpu = gpu}), IsEmpty()) << gpu;
   }
@@ -124,7 +124,7 @@ TEST(KnownMismatches, ErrorsStandBeforeWarnings) {
                           "gpudirect_with_acs"));
 }
 
-// What was not told is unknown, and of what is unknown nobody is warned.
+// Facts that were not reported are unknown, and nobody is warned about unknown facts.
 TEST(KnownMismatches, NothingHoldsOfWhatWasNotTold) {
   EXPECT_THAT(Names({}), IsEmpty());
   EXPECT_THAT(Names({.needs = {"fp8", "fp4", "bf16"}, .gpu = "A GPU that nobody knows"}),
@@ -173,7 +173,7 @@ TEST(KnownMismatches, SayWhatIsWrongWithARule) {
   EXPECT_THAT(parse("version nccl 2.19"),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("write >=2.19,<2.19.4")));
   EXPECT_THAT(parse("moon is full"),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no condition")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("not a condition")));
   EXPECT_THAT(KnownMismatches::Parse("", "mismatches:\n  - {name: a}\n"),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("advisor/mismatches.yaml:2")));
   EXPECT_THAT(KnownMismatches::Parse("gpus:\n  - {match: '(', has: [a], source: s}\n", ""),

@@ -111,11 +111,11 @@ TEST(Learner, TheSameRunsTeachTheSame) {
   }
 }
 
-// Whoever revoked it once is not to be warned again because more runs show one more version.
+// A person who revoked it once is not warned again because more runs show one more version.
 TEST(Learner, AMismatchKeepsItsIdWhenMoreRunsShowAnotherVersion) {
   Learner learner;
-  // Of each version on each context `runs`, of which one in twenty fails; of the named ones on
-  // context 0 half.
+  // Adds `runs` of each version on each context, of which one in twenty fails; in context 0, half
+  // of the runs of the `bad` versions fail.
   const auto add = [&learner](int runs, std::set<std::size_t> bad) {
     for (std::size_t archetype = 0; archetype < 4; ++archetype) {
       for (std::size_t stack = 0; stack < 2; ++stack) {
@@ -164,7 +164,7 @@ TEST(Learner, AStoppedRunSpeaksForNoMachine) {
   EXPECT_EQ(learner.fleet().Find("n")->failures(), 1);
 }
 
-// Runs of which nobody followed signs are no runs without signs.
+// Runs whose signs nobody followed are not runs without signs.
 TEST(Learner, RunsWithoutEpisodesSayNothingOfSigns) {
   Learner learner;
   RunRecord run;

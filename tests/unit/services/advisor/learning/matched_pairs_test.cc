@@ -57,7 +57,8 @@ TEST(MatchedPairs, AContextOnWhichEverythingFailsIsNone) {
   for (const Mismatch& each : Square(100, 10, 100, 10)) EXPECT_GT(each.p, 0.01);
 }
 
-// A bad workload on a bad context fails more than either elsewhere; that is no mismatch of the two.
+// A bad workload on a bad context fails more than either elsewhere; this is not a mismatch of the
+// two.
 TEST(MatchedPairs, ABadWorkloadOnABadContextIsNoneWhenRatesMultiply) {
   for (const Mismatch& each : Square(160, 40, 40, 10)) EXPECT_GT(each.p, 0.01);
 }

@@ -61,7 +61,7 @@ TEST(Confirmation, TheCheckOfTheSignIsAskedForBeforeAnybodyIsAlarmed) {
   const Step step = OnHazard(Of(2, 0), TwoSigns(), kNow, {}, confirmation);
   EXPECT_EQ(step.what, Do::kRunCheck);
   EXPECT_EQ(step.check, "gpu.memory_test");
-  // Asked once, however often the hazard is looked at.
+  // Asked once, however often the hazard is evaluated.
   EXPECT_EQ(OnHazard(Of(3, 0), TwoSigns(), kNow, {}, confirmation).what, Do::kNothing);
   EXPECT_EQ(OnTest("gpu.memory_test", TestResult::kFailed, kNow, confirmation).what, Do::kAlarm);
   EXPECT_EQ(confirmation.stage, Stage::kConfirmed);
@@ -99,8 +99,7 @@ TEST(Confirmation, ATestThatNobodyAnsweredIsAskedForAgainAfterTwoHours) {
             Do::kRunCheck);
 }
 
-// Whatever comes in whatever order: an alarm stands behind a failure of the very check that was
-// asked for.
+// For any events in any order: an alarm requires a failure of the very check that was requested.
 TEST(Confirmation, NoOrderOfEventsAlarmsWithoutAFailedTest) {
   std::mt19937_64 random(7);
   for (int run = 0; run < 2000; ++run) {

@@ -38,8 +38,8 @@ std::vector<LifeCounts::Cell> CellsOf(const std::vector<Levels>& machines) {
   return cells;
 }
 
-// How likely at least so large a sum of levels over all failures is when each failure falls upon
-// an hour of its machines by chance; that very sum counts half (Lancaster's mid-p). Exact.
+// The probability of at least this sum of levels over all failures if each failure falls on a
+// random hour of its machines; the exact sum counts half (Lancaster's mid-p). Exact.
 double ExactTail(const std::vector<Levels>& machines) {
   std::vector<double> sums = {1};  // by sum of levels: how likely
   std::size_t seen = 0;
@@ -92,7 +92,7 @@ TEST(UpperTail, IsTheExactOneWhereFewHoursHaveTheSign) {
     ASSERT_LT(exact, 0.05);
     const Tails tails = TailsOf(cases[i]);
     EXPECT_NEAR(tails.told / exact, 1, 0.12) << tails.told << " for " << exact;
-    // What the test is for: the estimate over its error says that it is rarer than it is.
+    // The reason for the test: the estimate divided by its error overstates how rare it is.
     EXPECT_LT(tails.wald / exact, 0.9) << tails.wald << " for " << exact;
   }
 }
@@ -102,8 +102,8 @@ TEST(UpperTail, IsHalfWhereTheSignDoesNothingAndOneWhereItProtects) {
   EXPECT_GT(TailsOf({{{900, 100}, {199, 1}}}).told, 0.99);
 }
 
-// Three signs that raise nothing, seldom seen, of workloads that fail unequally: of all p-values so
-// many are below a level as the level says.
+// Three rare signs without an effect, in workloads that fail unequally: the share of p-values below
+// a level is the level.
 TEST(UpperTail, IsAsOftenBelowALevelAsTheLevelSaysWhereNoSignRaisesAnything) {
   constexpr int kFleets = 4000;
   constexpr double kLevel = 0.00625;  // 0.05 of eight
@@ -137,8 +137,8 @@ TEST(UpperTail, IsAsOftenBelowALevelAsTheLevelSaysWhereNoSignRaisesAnything) {
   EXPECT_GT(share.high, kLevel) << below << " of " << tests;
 }
 
-// Few runs of each kind of machines, of which many fail: the hours that a failure cuts short are a
-// good part of all.
+// Few runs of each kind of machines, and many of them fail: the hours that failures cut short are a
+// large part of all.
 TEST(UpperTail, IsSoAmongFewRunsAsWell) {
   constexpr int kFleets = 300;
   constexpr double kLevel = 0.025;

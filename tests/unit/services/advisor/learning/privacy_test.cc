@@ -1,4 +1,4 @@
-// Tries to turn signatures back into what they were made of.
+// Tries to recover the properties behind signatures.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -76,9 +76,9 @@ std::vector<Candidate> Candidates() {
   return candidates;
 }
 
-// What an attacker who has the key and all candidates gets of a property: how often the best guess
-// is right, with the signature and without (the candidates being equally likely; with, also for one
-// who knows the number of GPUs already).
+// The gain of an attacker who has the key and all candidates, about one property: how often the
+// best guess is right, with the signature and without (candidates are equally likely; with it, also
+// for an attacker who already knows the number of GPUs).
 struct Guess {
   double prior = 0;
   double posterior = 0;
@@ -128,7 +128,7 @@ TEST(Privacy, ADictionaryOfNamesHitsNothing) {
     const auto signature = Sign(kKey, *mix, 64, {{name, "1.0"}, {"nccl", "2.21"}});
     ASSERT_TRUE(signature.ok());
     seen.insert(*signature);
-    // Whoever has the key tries each name in each place that is digested.
+    // An attacker with the key tries each name in each place that is digested.
     for (const std::string& tried :
          {std::string(name), absl::StrCat("galen archetype 1\n", name),
           absl::StrCat("galen stack 1\n", name), absl::StrCat("galen stack 1\n", name, "=1.0")}) {
@@ -163,8 +163,8 @@ TEST(Privacy, ADictionaryOfMixesHitsWithTheKeyAndWithoutItNever) {
   EXPECT_EQ(hits("another key of sixteen"), 0);
 }
 
-// What the one with the key gets: a bucket, and how much that says of the shape. The limits are
-// what docs/advisor.md promises.
+// The gain of an attacker with the key: a bucket, and the information in it about the shape. The
+// limits are those that docs/advisor.md promises.
 TEST(Privacy, WithTheKeyASignatureLeavesManyShapesPossible) {
   const std::vector<Candidate> candidates = Candidates();
   for (const Grain grain : {Grain::kFine, Grain::kCoarse}) {
@@ -212,8 +212,8 @@ TEST(Privacy, WithTheKeyASignatureLeavesManyShapesPossible) {
   }
 }
 
-// What the buckets cost: a mix that is measured again is a little different. Of the candidates so
-// many have the same signature when every share moves by some 5 %.
+// The cost of the buckets: a mix that is measured again differs a little. This share of the
+// candidates keeps its signature when every share moves by some 5 %.
 TEST(Privacy, MostSignaturesStayTheSameWhenTheMixIsMeasuredAgain) {
   std::mt19937_64 random(4);
   std::normal_distribution<double> noise(0, 0.05);

@@ -111,7 +111,7 @@ TEST(Hazard, OfTooFewFailuresIsNotKnownAndNotZero) {
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("10 are needed")));
 }
 
-// Runs of which every second has sign 0, a third of both kinds failing.
+// Every second run has sign 0, and a third of both kinds fails.
 LifeCounts Usual() {
   LifeCounts counts;
   for (int i = 0; i < 100; ++i) {
@@ -137,7 +137,7 @@ TEST(Hazard, OfSignsThatAlwaysComeTogetherOneHasTheEffect) {
   EXPECT_NEAR(model->signs[0].effect + model->signs[1].effect, one->signs[0].effect, 1e-9);
 }
 
-// The first run on new machines has a sign that nobody else had, and fails.
+// The first run on new machines has a unique sign, and fails.
 TEST(Hazard, ASignOfWhichNothingCanBeSaidTakesNothingFromTheOthers) {
   LifeCounts counts = Usual();
   Signs rare{};

@@ -26,10 +26,10 @@ TEST(Separation, IsSeenByHowFailuresLieToLevels) {
            Lies{{CellOf(0, 0, 9, 1), CellOf(0, 1, 9, 1)}, Separation::kBetween},
            Lies{{CellOf(0, 0, 9, 0), CellOf(0, 1, 9, 2)}, Separation::kAlwaysTop},
            Lies{{CellOf(0, 0, 9, 2), CellOf(0, 1, 9, 0)}, Separation::kNeverTop},
-           // No other level beside the failure: other machines say nothing of it.
+           // The failure's stratum has no other level: other machines say nothing about it.
            Lies{{CellOf(0, 0, 9, 0), CellOf(1, 1, 9, 2)}, Separation::kNone},
            Lies{{CellOf(0, 1, 9, 2), CellOf(0, 1, 9, 1)}, Separation::kNone},
-           // Where it could be told, it was always highest.
+           // In the only stratum with several levels, it was always highest.
            Lies{{CellOf(0, 0, 9, 3), CellOf(1, 0, 9, 0), CellOf(1, 2, 9, 1)},
                 Separation::kAlwaysTop},
            Lies{{CellOf(0, 0, 9, 0), CellOf(0, 1, 9, 1), CellOf(0, 2, 9, 1)}, Separation::kBetween},
@@ -52,7 +52,7 @@ TEST(Separation, TheTailIsExactAndTheEffectThatOfEvenChances) {
 }
 
 TEST(Separation, WhatAnotherSignExplainsRaisesNothing) {
-  // Sign 1 stands wherever sign 0 does, with an effect that makes what was seen certain.
+  // Sign 1 is always present with sign 0, with an effect that makes the observations certain.
   std::vector<LifeCounts::Cell> cells = {CellOf(0, 0, 90, 0), CellOf(0, 1, 10, 3)};
   cells[1].signs[1] = 1;
   const std::vector<std::size_t> which = {1};

@@ -104,7 +104,7 @@ TEST_F(KbTest, TicketsWithAnEstablishedCauseBecomeTheSitesHistory) {
   add.files = {root_ + "/t.jsonl"};
   EXPECT_EQ(AddToHistory(add, console_), kOk) << err_.str();
   EXPECT_THAT(out_.str(), HasSubstr("3 tickets: 1 added, 0 there already, 2 left out"));
-  EXPECT_THAT(err_.str(), AllOf(HasSubstr("T-2: \"GPU.MEMORY\" is no leaf of the taxonomy"),
+  EXPECT_THAT(err_.str(), AllOf(HasSubstr("T-2: \"GPU.MEMORY\" is not a leaf of the taxonomy"),
                                 HasSubstr("T-3: names no cause; `galen kb ingest` proposes one")));
   EXPECT_EQ(AddToHistory(add, console_), kNoCause);
   EXPECT_THAT(out_.str(), HasSubstr("3 tickets: 0 added, 1 there already, 2 left out"));
@@ -164,7 +164,7 @@ TEST_F(KbTest, ALabelThatThereIsAlreadyIsReplacedOnlyWhenAsked) {
   arguments.severity = "high";
   arguments.prior = "high";
   EXPECT_EQ(AddLabel(arguments, console_), kBadInput);
-  EXPECT_THAT(err_.str(), HasSubstr("stands in book.yaml:7; --replace"));
+  EXPECT_THAT(err_.str(), HasSubstr("is already in book.yaml:7; --replace"));
   arguments.replace = true;
   EXPECT_EQ(AddLabel(arguments, console_), kOk) << err_.str();
 }
@@ -272,7 +272,7 @@ TEST_F(KbTest, LintReadsWhatALogTriageGoesBy) {
       << "classes:\n  - {name: licence, title: T, relation: cause, patterns: ['(']}\n";
   EXPECT_EQ(LintKnowledge({root_ + "/shipped", site_}, false, console_), kBadInput);
   EXPECT_THAT(out_.str(), AllOf(HasSubstr(site_ + "/triage/ours.yaml:2"),
-                                HasSubstr("\"(\" is no expression of RE2")));
+                                HasSubstr("\"(\" is not a valid RE2 expression")));
 }
 
 TEST_F(KbTest, SearchThatFindsNothingSaysSo) {

@@ -26,7 +26,7 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-// Says what the test tells it.
+// Gives the answer that the test sets.
 class SetLabeller final : public curation::Labeller {
  public:
   absl::StatusOr<Labelling> Label(const Ticket&) const override { return labelling; }
@@ -77,7 +77,7 @@ TEST_F(ModelLabellerTest, ChoosesAmongWhatIsOffered) {
   EXPECT_THAT(labelling->reason, HasSubstr("by the model fake-1: optics"));
   const std::string prompt = client.requests().at(0).messages[1].content;
   EXPECT_THAT(prompt, Not(HasSubstr("<rule>label it")));
-  // What was said when the cause was known is not told: a new ticket does not have it.
+  // Comments from the time after the cause was known are left out: a new ticket does not have them.
   EXPECT_THAT(prompt, Not(HasSubstr("Cleaned the optics")));
 }
 

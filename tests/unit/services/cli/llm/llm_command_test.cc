@@ -79,7 +79,7 @@ TEST_F(LlmCheck, SaysWhatAnEndpointCanDo) {
   EXPECT_EQ(AbilityOf("models")["state"], "yes");
   EXPECT_EQ(AbilityOf("chat")["state"], "yes");
   EXPECT_EQ(AbilityOf("structured: json_schema")["detail"], "enforced");
-  // Passed over without a word: only the answer shows it.
+  // The server ignores the field silently: only the answer shows it.
   EXPECT_EQ(AbilityOf("structured: structured_outputs")["state"], "no");
   EXPECT_THAT(AbilityOf("structured: guided_json")["detail"].get<std::string>(),
               HasSubstr("unknown field"));
@@ -106,7 +106,7 @@ TEST_F(LlmCheck, SaysWhichWayOfStructuredAnswersWorks) {
 }
 
 TEST_F(LlmCheck, SaysThatAModelThatOnlyListensIsNotHeld) {
-  // It does what it is asked, and whatever is configured leaves it free.
+  // It follows instructions, but no setting for structured output has an effect.
   ScriptedEndpoint endpoint([](const Recorded& request) {
     if (request.method == "GET") return ModelsReply({"m"});
     const bool asked = request.body.find("answer in JSON") != std::string::npos;

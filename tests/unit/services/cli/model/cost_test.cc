@@ -1,4 +1,4 @@
-// What a model takes, and what that changes.
+// The cost of a model, and the effects of a budget.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -74,8 +74,8 @@ TEST(Model, ATenantsDayIsSharedByItsDiagnosesAndByNobodyElse) {
   };
   const v1::Report first = calls("tenants/a");
   ASSERT_EQ(first.reasoner_spent().calls(), 2);
-  // What is left of the day, and then nothing; the answer is the rules'. (Over midnight UTC the day
-  // begins anew; then there is nothing to see.)
+  // The rest of the day's budget, and then nothing; the rules answer. (At midnight UTC a new day
+  // begins; then there is nothing to see.)
   const absl::Time before = absl::Now();
   calls("tenants/a");
   const World::Outcome third = world.Diagnose(World::Incident(), "tenants/a");
@@ -154,9 +154,9 @@ TEST(Selfplay, KeywordsOfTheModelAreSearchedFor) {
   EXPECT_EQ(Retrieved(diagnosis).count("NET.DNS"), 1u);
 }
 
-// Its three rounds by the event log: an answer by what was retrieved; the critique of it, before
-// which nothing is checked; then the checks of what both named, and verdicts that cite what these
-// checks returned.
+// Its three rounds by the event log: an answer from retrieved incidents; its critique, before which
+// nothing is checked; then the checks of the causes that both named, and verdicts that cite their
+// results.
 TEST(Selfplay, GoesThroughThreeRoundsWithAModelAndWithout) {
   FakeLlmClient client(AnswerTheDraft);
   for (const bool with_model : {false, true}) {

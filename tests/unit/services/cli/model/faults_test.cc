@@ -32,7 +32,7 @@ using ::galen::testing::ScriptedEndpoint;
 using ::testing::HasSubstr;
 using v1::Reasoned;
 
-// What an endpoint says that agrees with the rules.
+// An endpoint's answer that agrees with the rules.
 Scripted TheDraft(const Recorded& request) {
   const auto body = nlohmann::json::parse(request.body, nullptr, false);
   std::string prompt;
@@ -61,7 +61,7 @@ std::unique_ptr<llm::HttpClient> ClientOf(const llm::Endpoint& endpoint) {
   return *std::move(client);
 }
 
-// Diagnoses with that client, and looks that the diagnosis is what it is without a model.
+// Diagnoses with that client, and expects the same diagnosis as without a model.
 struct Trial {
   explicit Trial(llm::LlmClient& client) {
     World world({.model = reasoner::llm::Model{
@@ -83,7 +83,7 @@ struct Trial {
     registry.Add(std::make_shared<const reasoner::llm::ModelMetrics>(client, nullptr, counters));
     text = registry.Text();
   }
-  // What /metrics says of that series, the client's since it was made; -1: nothing.
+  // The value of this series in /metrics since the client was created; -1 if it is missing.
   double Metric(const std::string& series) const {
     const std::size_t at = text.find(absl::StrCat("\n", series, " "));
     double value = -1;
@@ -225,15 +225,15 @@ TEST(Endpoint, ThatIsDownFromTheStartIsAskedTwiceByADiagnosis) {
     EXPECT_THAT(run.outcome.diagnosis.report().notes(),
                 ::testing::Contains(HasSubstr("The investigation by the model ended")));
   }
-  // Two calls each: what a diagnosis is delayed by is two time limits, and nothing once the breaker
-  // is open.
+  // Two calls each: the delay of a diagnosis is two time limits, and nothing once the breaker is
+  // open.
   EXPECT_EQ(client->health().calls, 6);
   EXPECT_EQ(client->health().circuit, llm::Health::Circuit::kOpen);
   EXPECT_GE(client->health().refused, 1);
 }
 
-// What hangs costs a diagnosis two time limits, and five of them altogether: then the breaker is
-// open, and diagnoses are what they are without a model.
+// An endpoint that hangs costs a diagnosis two time limits, and all diagnoses together five: then
+// the breaker is open, and diagnoses run without a model.
 TEST(Endpoint, ThatHangsFromTheStartIsWaitedForUntilTheBreakerOpens) {
   ScriptedEndpoint endpoint([](const Recorded&) { return ::galen::testing::Hang(); });
   llm::Endpoint where = EndpointAt(endpoint.url());
@@ -263,7 +263,7 @@ TEST(Endpoint, ThatDiesHalfWayIsDoneWithout) {
   EXPECT_EQ(client->health().calls, 3);
 }
 
-// One failure is no reason to do without a model for the rest of a diagnosis.
+// One failure is not a reason to continue without a model for the rest of a diagnosis.
 TEST(Endpoint, ThatFailsOnceIsAskedAgain) {
   int asked = 0;
   ScriptedEndpoint endpoint([&](const Recorded& request) {

@@ -1,5 +1,5 @@
-// A language model that investigates: what it is shown, what of its verdicts counts, and what ends
-// it.
+// A language model that investigates: its inputs, the verdicts that count, and the end of the
+// investigation.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -80,13 +80,13 @@ std::string Concluding(const std::vector<Said>& verdicts, const std::string& exp
 FakeLlmClient::Answer Turns(std::vector<std::string> turns) {
   return [turns = std::move(turns)](const llm::ChatRequest& request) -> std::string {
     if (request.purpose != "investigate") return DraftOf(request.messages[1].content);
-    // A turn is two messages: what the model said, and what it was shown.
+    // A turn is two messages: the model's request, and the answer to it.
     const std::size_t turn = (request.messages.size() - 2) / 2;
     return turns[std::min(turn, turns.size() - 1)];
   };
 }
 
-// The dust of the filter was not looked at, so that nothing proves or excludes it; the fan turns.
+// The dust of the filter was not checked, so that nothing proves or excludes it; the fan turns.
 World::Options Undecided(FakeLlmClient& client) {
   World::Options options;
   options.model = reasoner::llm::Model{.client = &client};
@@ -116,7 +116,7 @@ std::vector<v1::InvestigationTurn> TurnsOf(const World::Outcome& outcome) {
       }
     }
   }
-  // The first one is Galen's own: what it looks at before the model is asked.
+  // The first one is Galen's own: it runs before the model is asked.
   EXPECT_FALSE(turns.empty());
   EXPECT_TRUE(turns.empty() || turns.front().calls(0).has_read_lines());
   if (!turns.empty()) turns.erase(turns.begin());
@@ -137,7 +137,7 @@ TEST(Investigation, ShowsTheTextsBeforeTheFirstTurn) {
   }
 }
 
-// The model hears once that checks confirm what it rejects; then the checks lead.
+// The model is informed once that checks confirm what it rejects; then the checks lead.
 TEST(Investigation, ARejectionOfAConfirmedCauseIsContestedOnce) {
   FakeLlmClient client(
       Turns({Concluding({{"GPU.FAN_STUCK", "reject", "gpu.fan@n1", 2, "speed 0, abnormal"}})}));
@@ -171,14 +171,14 @@ TEST(Investigation, AVerdictThatStandsLeadsWhereNothingIsProven) {
   World world(Undecided(client));
   const v1::Diagnosis diagnosis = world.Diagnose(World::Incident()).diagnosis;
   const v1::Report& report = diagnosis.report();
-  EXPECT_EQ(diagnosis.state(), v1::Diagnosis::AWAITING_FEEDBACK);  // it convicts nobody
+  EXPECT_EQ(diagnosis.state(), v1::Diagnosis::AWAITING_FEEDBACK);  // it is not a conviction
   EXPECT_FALSE(report.has_primary_cause());
   EXPECT_EQ(report.presumed_cause().label(), "GPU.DUST");
   EXPECT_EQ(report.presumed_cause().judged_by(), "fake-1");
   ASSERT_EQ(report.presumed_cause().citations_size(), 1);
   EXPECT_EQ(report.presumed_cause().citations(0).quote(), kLine);
   EXPECT_EQ(report.presumed_cause().citations(0).artefact(), "job.log");
-  EXPECT_NEAR(report.presumed_cause().probability(), 0.75, 1e-9);  // nobody has measured the model
+  EXPECT_NEAR(report.presumed_cause().probability(), 0.75, 1e-9);  // the model was not evaluated
   EXPECT_THAT(report.headline(), HasSubstr("judged by the model fake-1"));
   EXPECT_EQ(report.model_explanation(), "Dust slows the card.");
   EXPECT_EQ(VerdictOn(diagnosis, "GPU.DUST")->objection(), "");
@@ -269,7 +269,7 @@ TEST(Investigation, ShowsWhatIsAskedForAndNothingElse) {
     EXPECT_THAT(request.checks(), Not(Contains("gpu.burn")));
     EXPECT_EQ(request.parameters_size(), 0);
   }
-  // Every turn and every look stands among the steps of the reasoning, in the log.
+  // Every turn and every request is among the steps of the reasoning, in the log.
   std::set<std::string> steps;
   for (const v1::DiagnosisEvent& event : outcome.events) {
     for (const v1::Reasoned& reasoned : event.reasoned()) {
@@ -300,7 +300,7 @@ struct Ending {
 };
 class Endings : public ::testing::TestWithParam<Ending> {};
 
-// A model that loops, dies, stalls or answers rubbish: the built-in answer stands, and says so.
+// A model that loops, dies, stalls or answers nonsense: the built-in answer is kept, and says so.
 TEST_P(Endings, LeaveTheBuiltInAnswerAndSaySo) {
   FakeLlmClient client(GetParam().answer);
   World::Options options;
@@ -378,7 +378,7 @@ TEST(Investigation, ByToolsOfTheProtocolIsTheSame) {
   EXPECT_THAT(last.messages[3].content, HasSubstr(kLine));
 }
 
-// Killed after every single event and taken up again, no turn that is in the log is paid again.
+// A crash after any single event: the diagnosis resumes, and no turn in the log is paid again.
 TEST(Investigation, IsTakenUpAgainWithoutPayingTwice) {
   const std::vector<std::string> turns = {
       Asking({{"search", "", "step time"}, {"read_taxonomy", "GPU.DUST"}}),

@@ -1,4 +1,4 @@
-// A diagnosis that is taken up again asks a model nothing that its log already answers.
+// A resumed diagnosis does not ask a model anything that its log already answers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -22,8 +22,8 @@
 
 namespace galen::cli {
 
-// A small taxonomy whose branches nothing tells apart before the checks ran, with the prompts that
-// Galen ships. The history resembles the incident below and names another cause first.
+// A small taxonomy whose branches cannot be distinguished before the checks ran, with the shipped
+// prompts. The history resembles the incident below and names another cause first.
 inline constexpr char kTaxonomy[] = R"(
 labels:
   - label: GPU
@@ -92,7 +92,7 @@ incidents:
 
 inline constexpr char kDescription[] = "Training is slow on one node and the card overheats";
 
-// One node that answers what is declared, and keeps what it was asked.
+// One node that gives the declared answers, and records its requests.
 class RecordedNode final : public clients::NodeClient {
  public:
   explicit RecordedNode(clients::NodeClient& inner) : inner_(inner) {}
@@ -120,19 +120,19 @@ class RecordedNode final : public clients::NodeClient {
   std::vector<node::v1::RunChecksRequest> requests_ ABSL_GUARDED_BY(mu_);
 };
 
-// A mesh in this process over that taxonomy and node n1, whose fan stands still.
+// A mesh in this process with that taxonomy and node n1, whose fan does not turn.
 class World {
  public:
   struct Options {
     std::optional<reasoner::llm::Model> model;
     std::string store = ":memory:";
-    // What the checks printed, and what of it stands beside the value that is wrong.
+    // Text in the output of the checks, next to the wrong value.
     std::string tool_output;
-    std::string telemetry_label;  // names the fan, as labels of a series name what it is about
+    std::string telemetry_label;  // names the fan, as labels of a series name their subject
     std::string history;          // text of a past incident, one more
     int fan = 0;                  // its speed
-    int calls_a_day = 0;          // of a tenant, instead of what is shipped
-    bool dust_known = true;       // the filter was looked at
+    int calls_a_day = 0;          // of a tenant, instead of the shipped limit
+    bool dust_known = true;       // the filter was checked
     bool extra_check = false;     // there is a check that no rule asks for
   };
 
@@ -180,7 +180,7 @@ class World {
     EXPECT_TRUE(created.ok()) << created.status();
     return Follow(created->name());
   }
-  // What became of a diagnosis that is there.
+  // The outcome of an existing diagnosis.
   Outcome Follow(const std::string& name) {
     Outcome outcome;
     const absl::Status watched =

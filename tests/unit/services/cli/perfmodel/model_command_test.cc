@@ -243,7 +243,7 @@ TEST_F(ModelCommandTest, SamplesThatAreNoneAreToldByTheirLine) {
     const char* message;
   };
   for (const Case& one :
-       {Case{"1\nfast\n", "", "s.txt:2: fast: is no number"}, Case{"nan\n", "", "s.txt:1: nan"},
+       {Case{"1\nfast\n", "", "s.txt:2: fast: is not a number"}, Case{"nan\n", "", "s.txt:1: nan"},
         Case{"1,2\n", "", "s.txt:1: has several fields"},
         Case{"a,b\n1,2\n", "c", "names no column c"},
         Case{"a,b\n1,2\n3\n", "b", "s.txt:3: has no column 2"},

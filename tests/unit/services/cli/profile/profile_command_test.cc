@@ -112,7 +112,7 @@ TEST_F(ProfileCommandTest, MfuOfAnUnknownGpuIsNotKnown) {
   WriteTrace(0, 50, "AMD Radeon Graphics");
   arguments_.shape = kShape;
   ASSERT_EQ(Run(), kOk) << err_.str();
-  EXPECT_THAT(out_.str(), HasSubstr("not known: \"AMD Radeon Graphics\" is no model of"));
+  EXPECT_THAT(out_.str(), HasSubstr("not known: \"AMD Radeon Graphics\" is not a model of"));
   arguments_.gpu = "AMD Instinct MI300X";
   ASSERT_EQ(Run(), kOk) << err_.str();
   EXPECT_THAT(out_.str(), HasSubstr("(MI300X-192GB)"));

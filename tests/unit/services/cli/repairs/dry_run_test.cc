@@ -1,4 +1,4 @@
-// What a machine would do, on a terminal.
+// The dry run of a repair on a terminal.
 #include "services/cli/repairs/dry_run.h"
 
 #include <gmock/gmock.h>
@@ -61,7 +61,7 @@ TEST(DryRunCommandTest, RefusesWhatIsNoNameOfAnAction) {
         "tenants/acme/diagnoses/d1/actions/a\r\nX: y"}) {
     Says gateway({200, "{}", std::nullopt});
     EXPECT_THAT(AskForDryRun(gateway, http::Secret("key"), action).status(),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is no action")));
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is not an action")));
     EXPECT_TRUE(gateway.asked.empty()) << action;
   }
 }
@@ -82,7 +82,7 @@ TEST(DryRunCommandTest, SaysWhatTheGatewaySaysIsWrong) {
   }
   for (const char* body : {"", "[]", "{}", R"({"name": "tenants/other"})", "{\"name\": 3}"}) {
     EXPECT_THAT(Answered(200, body).status(),
-                StatusIs(absl::StatusCode::kDataLoss, HasSubstr("no dry run")));
+                StatusIs(absl::StatusCode::kDataLoss, HasSubstr("not a dry run")));
   }
 }
 
@@ -92,7 +92,7 @@ TEST(DryRunCommandTest, SendsNoKeyInTheClear) {
   EXPECT_THAT(AskForDryRun({"http://gateway.example:8080", file, ""}, kAction).status(),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("in the clear")));
   EXPECT_THAT(AskForDryRun({"gateway.example:8080", file, ""}, kAction).status(),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no https:// address")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("not an https:// address")));
   std::ofstream(file, std::ios::trunc) << "\n";
   EXPECT_THAT(AskForDryRun({"http://127.0.0.1:1", file, ""}, kAction).status(),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is empty")));

@@ -97,7 +97,7 @@ TEST(Compare, TellsRatesFaultsAndQuantilesOfWhatHappenedBetween) {
   const ServiceRow& row = snapshot.services[0];
   EXPECT_EQ(row.service, "reflection");
   EXPECT_DOUBLE_EQ(row.calls, 12);
-  EXPECT_DOUBLE_EQ(row.errors, 2);  // who asks for what is not there is wrong himself
+  EXPECT_DOUBLE_EQ(row.errors, 2);  // a request for something missing is the caller's error
   EXPECT_EQ(row.in_flight, 2);
   EXPECT_DOUBLE_EQ(*row.p50, 0.01);
   EXPECT_NEAR(*row.p99, 0.0492, 1e-9);

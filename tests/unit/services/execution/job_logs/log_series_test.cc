@@ -1,4 +1,4 @@
-// What logs become on the axis of telemetry.
+// Logs as series on the time axis of telemetry.
 #include "services/execution/job_logs/log_series.h"
 
 #include <gmock/gmock.h>
@@ -89,7 +89,7 @@ TEST(LogSeriesTest, TasksThatWereGivenUpAreTheirMachines) {
   EXPECT_EQ(accused->labels.at("host"), "chi2853");
   EXPECT_EQ(accused->samples.front().value, 900);
   EXPECT_EQ(accused->samples.front().at, absl::ToUnixMillis(triage::At("2026-02-24T19:21:00Z")));
-  // Nobody knows the machine of task 10.
+  // The machine of task 10 is unknown.
   EXPECT_THAT(all, SizeIs(1));
 }
 

@@ -1,4 +1,4 @@
-// What the checks telemetry.* see in the numbers of a window.
+// The observations of the checks telemetry.* in the numbers of a window.
 #include "services/execution/playbook/examine.h"
 
 #include <gmock/gmock.h>
@@ -43,7 +43,7 @@ const PlaybookCatalogue& ShippedPlaybooks() {
 
 Times Hour() { return {absl::FromUnixSeconds(kStart), absl::FromUnixSeconds(kStart + kSeconds)}; }
 
-// What the shipped playbooks see of one check.
+// The observations of the shipped playbooks for one check.
 absl::StatusOr<Examination> See(telemetry::Source& source, const std::string& check,
                                 Times window = Hour()) {
   Request request;
@@ -56,7 +56,7 @@ absl::StatusOr<Examination> See(telemetry::Source& source, const std::string& ch
   return std::move(all->front());
 }
 
-// A metric of several places, a sample every fifteen seconds; NaN: none.
+// A metric with several places, a sample every fifteen seconds; NaN: no sample.
 using Function = std::function<double(int node, int device, int t)>;
 std::string Write(const std::string& metric, const std::string& node_label,
                   const std::string& device_label, int nodes, int devices, const Function& value) {
@@ -78,7 +78,7 @@ std::unique_ptr<OpenMetricsSource> Of(const std::string& text) {
   return OpenMetricsSource::OfText("window.om", text + "# EOF\n", std::nullopt, {});
 }
 
-// Of the finding of a place; null: there is none.
+// The observation of a finding at a place; null if there is none.
 const Observation* Find(const Examination& examination, const std::string& finding,
                         const std::string& node = "", const std::string& device = "") {
   for (const Observation& observation : examination.observations) {

@@ -78,7 +78,7 @@ class ExportersTest : public ::testing::Test {
     for (const absl::string_view rest : absl::StrSplit(warnings, "measure: ")) {
       of_quantity[std::string(rest.substr(0, rest.find_first_of(",} \n")))].insert("early warning");
     }
-    // What throughput and its course are told by (services/execution/playbook/examine.cc).
+    // The quantities for throughput and its course (services/execution/playbook/examine.cc).
     for (const char* name : {"throughput", "step_time", "training_step"}) {
       of_quantity[name].insert("throughput of the job");
     }

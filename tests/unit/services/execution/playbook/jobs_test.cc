@@ -24,7 +24,7 @@ double Noise(std::size_t place, std::size_t t) {
   return static_cast<double>(bits() % 1000) / 1000;
 }
 
-// Each job writes checkpoints at times of its own.
+// Each job writes checkpoints at its own times.
 bool Saves(bool first, std::size_t t) {
   return t % 60 == (first ? 10U : 37U) || t % 60 == (first ? 11U : 38U);
 }

@@ -88,7 +88,7 @@ TEST(PlaybookCatalogueTest, MistakesNameTheirLineAndWhatToDo) {
       {"playbook:\n", "playbook: unknown; there are playbooks"},
       {"playbooks:\n  - name: a\n", "has a name and steps"},
       {"playbooks:\n  - name: a\n    steps:\n      - {check: c, finding: f, test: nothing}\n",
-       "a.yaml:4: test: \"nothing\" is none; there are highest"},
+       "a.yaml:4: test: \"nothing\" is unknown; the tests are highest"},
       {"playbooks:\n  - name: a\n    steps:\n      - {check: c, finding: f, test: highest}\n",
        "of: highest takes 1"},
       {"playbooks:\n  - name: a\n    steps:\n      - {check: c, finding: f, test: highest, of: "

@@ -158,13 +158,13 @@ TEST(WaitsOtherwiseTest, TheNodeOnWhichOtherGpusWaitIsNamed) {
   ASSERT_EQ(seen.size(), 5U);
   for (std::size_t node = 0; node < 5; ++node)
     EXPECT_EQ(Text(seen[node]), node == 3 ? "n3" : "none");
-  // Where nothing hangs nobody is the origin of it.
+  // If nothing hangs, no node is the origin.
   const Rows works = OnGpus("power", [](std::size_t, std::size_t, std::size_t) { return 900.0; });
   EXPECT_EQ(Flag(RunTest("most_wait", activity, {&busy, &works})[0]), "false");
   EXPECT_EQ(Text(RunTest("waits_otherwise", activity, {&busy, &works})[3]), "none");
 }
 
-// The kill at point 400 of places 0 to 3, after 15 minutes without a word.
+// The kill at point 400 of places 0 to 3, after 15 minutes of silence.
 Rows Accused(std::size_t places) {
   return Of("accused", places, [](std::size_t i, std::size_t t) {
     return i < 4 && t >= 400 && t < 410 ? 900.0 : std::nan("");
@@ -182,7 +182,7 @@ TEST(WorkedToTheEndTest, TheLivingAreToldFromTheDeadAndTheIdle) {
   const Rows accused = Accused(8);
   const std::vector<SeriesTestResult> seen =
       RunTest("worked_to_the_end", Working(), {&power, &accused});
-  // Of those whom nobody accused nothing has to be proved.
+  // Nodes that nobody accused need no proof.
   ASSERT_EQ(seen.size(), 4U);
   EXPECT_EQ(Flag(seen[0]), "true") << seen[0].why;
   for (const std::size_t dead : {1, 2, 3}) EXPECT_EQ(Flag(seen[dead]), "false") << seen[dead].why;

@@ -1,4 +1,4 @@
-// Execution asks a machine what it would do, and has it do nothing.
+// Execution asks a machine for its plan, and does not let it run anything.
 #include "services/execution/repairs/dry_runs.h"
 
 #include <gmock/gmock.h>
@@ -199,7 +199,7 @@ TEST_F(DryRunsTest, ANodeThatDoesNotAnswerIsAnErrorAndNoEmptyPlan) {
     EXPECT_THAT(Ask(Request()).status(), StatusIs(one.code, HasSubstr(one.text)));
   }
   EXPECT_THAT(checked_, IsEmpty());
-  // Who has less time is told before it is over.
+  // A caller with less time gets an answer before its time is over.
   answer_ = absl::DeadlineExceededError("x");
   EXPECT_THAT(Ask(Request(), absl::Seconds(4)).status(),
               StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("within 3s")));

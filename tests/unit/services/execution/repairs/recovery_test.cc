@@ -1,4 +1,4 @@
-// A repair helped when a check finds so, and not when nothing is heard.
+// A repair helped if a check finds so, and not if no check answers.
 #include "services/execution/repairs/recovery.h"
 
 #include <gmock/gmock.h>
@@ -41,7 +41,7 @@ TEST(RecoveryTest, IsWhatTheCheckFindsOfThatVeryDevice) {
   EXPECT_THAT(not_yet.text, HasSubstr("finds user_setting_changed true, and not false"));
   // Another GPU that is well, also one that took its number since.
   EXPECT_FALSE(RecoveryOf(kPromise, Target(), {Clocks("0000:86:00.0", false)}).all);
-  // Where no address is told, by its place.
+  // Without an address, the place identifies the GPU.
   EXPECT_TRUE(RecoveryOf(kPromise, Target(), {Clocks("", false)}).all);
   EXPECT_FALSE(RecoveryOf(kPromise, Target(), {Clocks("", false, "gpu:4")}).all);
 }

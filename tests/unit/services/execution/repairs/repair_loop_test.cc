@@ -1,4 +1,4 @@
-// What was approved is carried out once, and told with what came of it.
+// An approved action is carried out once, and its outcome is reported.
 #include "services/execution/repairs/repair_loop.h"
 
 #include <gmock/gmock.h>

@@ -72,7 +72,7 @@ TEST_F(KeyTest, AnotherSecretWithTheSameIdIsRefused) {
   KeyText other = NewKeyText().value();
   other.id = ParseKey(text)->id;
   EXPECT_THAT(key_store_.Find(FormatKey(other), kNow), StatusIs(kUnauthenticated, _));
-  // What is said does not tell whether the id is known.
+  // The error does not reveal whether the id is known.
   const std::string unknown = FormatKey(NewKeyText().value());
   EXPECT_EQ(key_store_.Find(FormatKey(other), kNow).status(),
             key_store_.Find(unknown, kNow).status());
@@ -157,7 +157,8 @@ TEST_F(KeyTest, AKeyThatIsMadeElsewhereIsTakenUp) {
   while (access.Authenticate(request).ok()) std::this_thread::yield();
 }
 
-// Whoever may write to the store: with the seal's key missing, what can be made of keys?
+// An attacker with write access to the store: if the seal's key is missing, which keys can be
+// forged?
 class SealedKeys : public KeyTest {
  protected:
   std::string RecordOf(const std::string& id, const std::string& secret) {
@@ -213,7 +214,7 @@ TEST_F(SealedKeys, RecordsThatWereTakenAwayAreTold) {
   ApiKeyStore later(store_->journal(), &seal_,
                     [&told](const std::string& what) { told.push_back(what); });
   ASSERT_THAT(later.Refresh(), IsOk());
-  EXPECT_THAT(told, ElementsAre(HasSubstr("were taken away")));
+  EXPECT_THAT(told, ElementsAre(HasSubstr("are missing")));
 }
 
 // A source of requests, whose credential is never good.
@@ -247,7 +248,7 @@ TEST(RefusalCountingAccess, WrongCredentialsAreCountedAndToldByTheirSource) {
   EXPECT_FALSE(ask("10.0.0.9", "guess"));
   ASSERT_EQ(told.size(), 2u);
   EXPECT_THAT(told[1], HasSubstr("2000 of the requests"));
-  // From a thousand places: lines are few, whatever is counted.
+  // Requests from a thousand places lead to few lines, and all are counted.
   for (int i = 0; i < 5000; ++i) EXPECT_FALSE(ask(absl::StrCat("10.1.", i), "guess"));
   EXPECT_LT(told.size(), 40u);
   EXPECT_EQ(access.refused(), 7002u);

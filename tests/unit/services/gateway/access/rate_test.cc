@@ -122,7 +122,7 @@ TEST(StoreRateLimiter, TakesSomeAtATimeOfAHighLimitAndLetsThroughNoneMore) {
   }
   EXPECT_EQ(let_through, 200);
   EXPECT_EQ(rates.asked, 20 + 2 * 100);  // then each asks for a portion, and for one
-  // What is not used in a second is gone.
+  // Permits that are not used within a second expire.
   clock.Advance(absl::Seconds(1));
   EXPECT_EQ(Take(one, "acme", false)->left, 49);
   clock.Advance(absl::Seconds(1));
@@ -131,7 +131,7 @@ TEST(StoreRateLimiter, TakesSomeAtATimeOfAHighLimitAndLetsThroughNoneMore) {
   EXPECT_EQ(rates.asked, asked + 1);
 }
 
-// Runs nothing until it is told to.
+// Runs its tasks on command only.
 class Later final : public Executor {
  public:
   bool TrySchedule(absl::AnyInvocable<void() &&> task) override {

@@ -1,4 +1,4 @@
-// Who is to approve a repair has the machine looked at first, by the API.
+// An approver first asks for a dry run on the machine, through the API.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -63,7 +63,7 @@ class RunsAtOnce final : public Executor {
   }
 };
 
-// A machine that would do what it is asked about, unless it is told to say something else.
+// A machine that would carry out the request, unless the test sets another answer.
 class Machines final : public clients::ExecutionClient {
  public:
   void ResolveNodes(const execution::v1::ResolveNodesRequest&, absl::Time,
@@ -184,7 +184,7 @@ TEST_F(DryRunActionTest, NothingIsDecidedByIt) {
   ASSERT_THAT(DryRun(before.name()), IsOk());
   EXPECT_EQ(Proposed().SerializeAsString(), before.SerializeAsString());
   EXPECT_THAT(offering_.Due(clock_.Now())->actions, IsEmpty());
-  // Nor of what is approved already, of which a machine is told no more than its content.
+  // The same for an approved action, of which the machine receives the content only.
   ASSERT_THAT(offering_.Decide(diagnosis_, Approval(before), clock_.Now()), IsOk());
   const Action approved = Proposed();
   ASSERT_THAT(DryRun(before.name()), IsOk());

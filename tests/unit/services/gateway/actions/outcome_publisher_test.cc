@@ -1,4 +1,4 @@
-// What came of a repair becomes known: where the machine recovered, as a confirmation of its cause.
+// The outcome of a repair is published: if the machine recovered, as a confirmation of its cause.
 #include "services/gateway/actions/outcome_publisher.h"
 
 #include <gmock/gmock.h>
@@ -40,7 +40,7 @@ class OutcomePublisherTest : public galen::remediation::ActionsTest {
   OutcomePublisherTest() {
     diagnosis_.mutable_report()->mutable_primary_cause()->add_evidence_ids("gpu.presence@n1");
   }
-  // Approves what the first machine is proposed, and ends it so.
+  // Approves the proposal for the first machine, and ends it like this.
   void End(bool carried_out, bool succeeded) {
     const Action action = runs_.List(diagnosis_, clock_.Now()).value()[0];
     ASSERT_THAT(runs_.Decide(diagnosis_, Approval(action), clock_.Now()), IsOk());
@@ -72,7 +72,7 @@ class OutcomePublisherTest : public galen::remediation::ActionsTest {
   galen::remediation::ApprovalStore runs_{store_->records(), Offered(true), nullptr,
                                           [](const Action&, absl::Time) { return "warrant"; }};
   absl::Status read_, submit_;
-  bool stored_ = false;  // what is submitted is, whatever is answered
+  bool stored_ = false;  // submissions are stored even if they return an error
   std::vector<galen::v1::SubmitFeedbackRequest> submitted_;
 };
 
@@ -103,7 +103,7 @@ TEST_F(OutcomePublisherTest, WhereNoCheckLooksAfterwardsNothingIsConfirmed) {
   action.set_state(Action::SUCCEEDED);
   EXPECT_EQ(ConfirmationBy(action, Offered(false), diagnosis_).name(), "");
   EXPECT_NE(ConfirmationBy(action, Offered(true), diagnosis_).name(), "");
-  // Commands to an API server are no recovery.
+  // Commands to an API server are not a recovery.
   action.set_run("kubernetes.cordon");
   EXPECT_EQ(ConfirmationBy(action, Offered(true), diagnosis_).name(), "");
 }

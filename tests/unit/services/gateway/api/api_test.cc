@@ -51,7 +51,7 @@ class FakeRates final : public RateLimiter {
 
 class ApiTest : public ::testing::Test {
  protected:
-  // As the program does: what is still asked ends while there is an Api to hear of it.
+  // Like the program: open calls end while the Api still exists.
   ~ApiTest() override {
     upstream_.unanswered.clear();
     upstream_.streams.clear();
@@ -331,7 +331,8 @@ TEST_F(ApiTest, AStreamGoesOnBehindTheLastEventThatWasSeen) {
   EXPECT_EQ(after({{"Last-Event-ID", "42"}}), 42);
   EXPECT_EQ(after({}, "?afterSequence=7"), 7);
   EXPECT_EQ(after({{"Last-Event-ID", "42"}}, "?afterSequence=7"), 42);
-  // Of another server, or made up: beyond every log, which begins anew.
+  // An id of another server, or an invalid one: beyond the end of every log, which is then sent
+  // from its start.
   EXPECT_EQ(after({{"Last-Event-ID", "0xff"}}), std::numeric_limits<std::int64_t>::max());
   EXPECT_EQ(after({{"Last-Event-ID", "-1"}}), std::numeric_limits<std::int64_t>::max());
 }

@@ -29,7 +29,7 @@ TEST(Errors, NameTheFieldThatOurServicesNameInTheirMessage) {
       "fieldViolations": [{"field": "diagnosis.incident.nodes[3]",
                            "description": "is empty: give a host name"}]})"));
   EXPECT_EQ(Parsed(absl::InvalidArgumentError("No field: here"))["details"].size(), 1u);
-  // Of other codes what stands before the colon is an object and no field.
+  // With other codes, the text before the colon is an object and not a field.
   EXPECT_EQ(Parsed(absl::NotFoundError("name: is gone"))["details"].size(), 1u);
 }
 

@@ -24,7 +24,7 @@ inline std::vector<Route> PublicRoutes() {
       .value();
 }
 
-// What a client would have got.
+// The response that a client would get.
 class FakeExchange final : public http::Exchange {
  public:
   void Respond(http::Response response) override {
@@ -55,7 +55,7 @@ class FakeExchange final : public http::Exchange {
   void OnRoom(absl::AnyInvocable<void()> room) override { room_ = std::move(room); }
   void OnHangUp(absl::AnyInvocable<void()> gone) override { gone_ = std::move(gone); }
 
-  // What the server would do.
+  // Events of the server.
   void SetFull(bool full) {
     const MutexLock lock(mu_);
     full_ = full;
@@ -92,7 +92,7 @@ class FakeExchange final : public http::Exchange {
   absl::AnyInvocable<void()> gone_;
 };
 
-// Answers what it was told to; a stream gives the events that the test pushes.
+// Gives the answer that was set; a stream gives the events that the test pushes.
 class FakeUpstream final : public Upstream {
  public:
   struct Stream final : Feed {

@@ -71,7 +71,7 @@ TEST_F(WatchStreamTest, AsksForTheNextEventWhenTheOneBeforeHasFoundRoom) {
   EXPECT_EQ(feed().asked, 1);
   exchange_->SetFull(true);
   feed().Give(2);
-  EXPECT_EQ(feed().asked, 0);  // and what is not asked for, waits in the log
+  EXPECT_EQ(feed().asked, 0);  // and events that are not requested wait in the log
   exchange_->TellRoom();
   EXPECT_EQ(feed().asked, 0);
   exchange_->SetFull(false);

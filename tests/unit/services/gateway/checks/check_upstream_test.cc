@@ -15,7 +15,7 @@ using ::galen::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Passes nothing on: what comes here is none of ours.
+// Passes nothing on: these calls are not ours.
 class Mesh final : public Upstream {
  public:
   clients::Cancel Ask(Call call, clients::Done<Answer> done) override {
@@ -128,7 +128,7 @@ TEST_F(CheckUpstreamTest, AsksInTheNameOfTheTenantAndChangesNothing) {
   EXPECT_FALSE(execution_.ran.allow_intrusive());
   EXPECT_FALSE(execution_.ran.allow_busy());
   EXPECT_THAT(execution_.ran.nodes(), ElementsAre("n0", "n1"));
-  // What was found for one call is not given again to the next.
+  // The results of one call are not returned to the next.
   const std::string before = execution_.ran.diagnosis();
   ASSERT_TRUE(Run(Wanted()).ok());
   EXPECT_NE(execution_.ran.diagnosis(), before);

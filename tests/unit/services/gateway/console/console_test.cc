@@ -58,7 +58,7 @@ TEST(Console, AsksForNothingFromElsewhere) {
          at = file.bytes.find("http", at + 1)) {
       const absl::string_view rest = file.bytes.substr(at, 30);
       if (!absl::StartsWith(rest, "http://") && !absl::StartsWith(rest, "https://")) continue;
-      // The names of XML, which nobody fetches.
+      // The namespaces of XML, which are never fetched.
       EXPECT_THAT(std::string(rest), StartsWith("http://www.w3.org/")) << file.name;
     }
   }

@@ -78,7 +78,7 @@ TEST_F(InfoApiTest, NodesAreForOperators) {
                               .expires = clock_.Now() + absl::Seconds(30)}})
                   .ok());
   EXPECT_EQ(Ask("/v1/nodes").status, 403);
-  // The list is of all tenants' nodes.
+  // The list contains the nodes of all tenants.
   key_.principal->role = UserRole::kOperator;
   EXPECT_EQ(Ask("/v1/nodes").status, 403);
   key_.principal->tenant = "*";

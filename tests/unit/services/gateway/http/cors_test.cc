@@ -84,7 +84,7 @@ TEST_F(CorsTest, ItsPreflightIsAnsweredWithoutAKey) {
   EXPECT_TRUE(
       absl::StrContains(answer.headers.Get("Access-Control-Allow-Headers"), "Authorization"));
   EXPECT_EQ(echo_.asked, 0);
-  // That of another site is a request like any other.
+  // A preflight from another site is a request like any other.
   EXPECT_FALSE(Ask("OPTIONS", "https://evil.example", "/v1/x", true).headers.Has(kAllowOrigin));
   EXPECT_EQ(echo_.asked, 1);
 }

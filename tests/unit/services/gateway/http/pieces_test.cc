@@ -25,7 +25,7 @@ using ::testing::StartsWith;
 constexpr std::uint64_t kMost = 1 << 20;
 
 // Below /pieces it takes bodies of at most 1 MiB in pieces, and answers with their length; at
-// /pieces/refused it answers unread, and at /pieces/slow it reads when it is told to.
+// /pieces/refused it answers without reading, and at /pieces/slow it reads on command.
 class Taker final : public Handler {
  public:
   std::optional<BodyRules> TakesPieces(const Request& head) override {
@@ -117,7 +117,7 @@ class Pieces : public ::testing::Test {
     return absl::StrCat("POST ", target, " HTTP/1.1\r\nHost: x\r\n", fields, "\r\n");
   }
   Taker handler_;
-  // What stands before every handler of the gateway must hand the question on, too.
+  // Every layer before the handlers of the gateway must pass the question on, too.
   Router front_{handler_};
   const std::unique_ptr<Cors> cors_ = Cors::Make({"*"}, front_).value();
   std::unique_ptr<Server> server_;

@@ -14,7 +14,7 @@
 
 namespace galen::gateway::http {
 
-// A client that sends exactly what it is told, byte by byte if need be.
+// A client that sends exactly the given bytes, one by one if needed.
 class RawClient {
  public:
   explicit RawClient(int port, int receive_buffer = 0) : fd_(socket(AF_INET, SOCK_STREAM, 0)) {

@@ -199,8 +199,7 @@ TEST_F(ServerTest, RefusesBodiesWhenAllTogetherAreTooMuch) {
   options.max_bodies_bytes = 1000;
   Start(options);
   std::optional<RawClient> holds;
-  // Once the first has been read, the second finds no room; before, it does, and the first may be
-  // the one that finds none.
+  // If the first has been read, the second finds no room; otherwise the first one may find no room.
   for (std::uint64_t refused = 0;;) {
     if (!holds.has_value() || server_->counts().refused > refused) {
       refused = server_->counts().refused;
@@ -279,8 +278,7 @@ TEST(Bodies, OfStrangersLeaveRoomForThoseWhoAreKnown) {
   }
   // One who is known uses up its own.
   std::optional<RawClient> holds;
-  // Once the first has been read, the second finds no room; before, it does, and the first may be
-  // the one that finds none.
+  // If the first has been read, the second finds no room; otherwise the first one may find no room.
   std::uint64_t refused = 0;
   for (int tries = 0;; ++tries) {
     ASSERT_LT(tries, 1000);

@@ -43,8 +43,8 @@ class HelloHandler final : public Handler {
   }
 };
 
-// What a request over TLS got, and the digest of the certificate that was shown; "" when there was
-// no connection.
+// The answer to a request over TLS, and the digest of the certificate that the server showed; ""
+// without a connection.
 struct Got {
   std::string answer;
   std::string certificate;
@@ -162,7 +162,7 @@ TEST_F(TlsTest, TakesUpANewCertificateAndKeepsTheOldOneUntilTheNewOneIsSound) {
   AwaitNews("refused");
   EXPECT_EQ(Get((*server)->port(), authority_).certificate, before);
   Put(authority_.Issue("127.0.0.1"));
-  AwaitNews("taken up");
+  AwaitNews("loaded");
   const std::string after = Get((*server)->port(), authority_).certificate;
   EXPECT_NE(after, "");
   EXPECT_NE(after, before);

@@ -1,4 +1,4 @@
-// A Diagnosis object and the diagnosis that it stands for.
+// A Diagnosis object and its diagnosis.
 #include "services/gateway/kubernetes/diagnosis_object.h"
 
 #include <gmock/gmock.h>

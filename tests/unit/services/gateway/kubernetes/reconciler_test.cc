@@ -1,4 +1,4 @@
-// One step at a time from an object to what it asks for.
+// One step at a time from an object to the requested state.
 #include "services/gateway/kubernetes/reconciler.h"
 
 #include <gmock/gmock.h>
@@ -98,7 +98,7 @@ TEST_F(ReconcilerTest, SeveralOfThemMakeOneDiagnosis) {
   cluster_.Put(AnObject("slow"));
   const Json seen = cluster_.Get("slow");
   EXPECT_THAT(here.Step(seen, Cancellation::Never()).problem, IsOk());
-  // The other one saw it before that was written: its own writing is refused, and made anew.
+  // The other replica saw it before this was written: its own write is refused, and repeated later.
   const Reconciler::Outcome outcome = there.Step(seen, Cancellation::Never());
   EXPECT_THAT(outcome.problem, IsOk());
   EXPECT_FALSE(outcome.done);
@@ -219,7 +219,7 @@ TEST_F(ReconcilerTest, LooksAtTheNodesOfTheJobThatIsNamed) {
   EXPECT_EQ(made.incident().workload().launcher(), "kubeflow");
   // In its own namespace alone.
   EXPECT_THAT(cluster_.api.lines(), Contains(HasSubstr("/api/v1/namespaces/team-a/pods?")));
-  // One that has no pods is not every node that there is.
+  // A job without pods does not mean every node.
   cluster_.Put(AnObject("other", {{"description", "x"}, {"job", "gone"}}));
   EXPECT_TRUE(Step(reconciler, "other").done);
   EXPECT_EQ(ReasonOf("other"), "JobNotFound");
@@ -237,7 +237,7 @@ TEST_F(ReconcilerTest, AnObjectThatIsDeletedEndsItsDiagnosisOnlyWhereThatIsSaid)
   EXPECT_EQ(orchestrator_.diagnoses().at(kName).state(), Diagnosis::PENDING);
   EXPECT_TRUE(cancels.Deleted(object, Cancellation::Never()).done);
   EXPECT_EQ(orchestrator_.diagnoses().at(kName).state(), Diagnosis::CANCELLED);
-  // One that was never made is none to cancel.
+  // There is nothing to cancel for an object that never got a diagnosis.
   EXPECT_TRUE(cancels.Deleted(AnObject("never"), Cancellation::Never()).done);
   orchestrator_.FailWith(absl::UnavailableError("away"));
   EXPECT_FALSE(cancels.Deleted(object, Cancellation::Never()).done);

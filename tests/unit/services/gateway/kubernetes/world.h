@@ -47,7 +47,7 @@ class FakeOrchestrator final : public Upstream {
     return nullptr;
   }
 
-  // What happens to a diagnosis.
+  // Changes a diagnosis.
   void Become(const std::string& name, const std::function<void(galen::v1::Diagnosis&)>& change) {
     const std::lock_guard lock(mu_);
     change(diagnoses_[name]);
@@ -69,8 +69,8 @@ class FakeOrchestrator final : public Upstream {
   absl::StatusOr<Answer> Do(const Call& call) {
     const std::lock_guard lock(mu_);
     calls_.push_back(absl::StrCat(call.method->name(), " ", call.resource));
-    // A status of its own: TSan does not see that the library's count of those who share one orders
-    // them.
+    // A separate copy of the status: TSan does not see that the library's reference count orders
+    // its users.
     if (!failure_.ok()) return absl::Status(failure_.code(), failure_.message());
     std::string name = call.resource;
     if (call.method->name() == "CreateDiagnosis") {

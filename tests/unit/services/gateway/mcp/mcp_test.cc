@@ -50,7 +50,7 @@ class FakeApi final : public http::Handler {
     exchange->Respond(answer(request));
   }
   http::HeadVerdict LookAtHead(const http::Request& head) override {
-    // Of what is asked under another path, another part would be asked in turn.
+    // Another part of the gateway answers requests under other paths.
     EXPECT_TRUE(absl::StartsWith(head.target, "/v1/")) << head.target;
     if (head.headers.Get("Authorization") != "Bearer good") return {.refusal = Json({}, 401)};
     return {.payer = "tenant acme"};
@@ -393,9 +393,9 @@ TEST_F(McpTest, WrongArgumentsReachNobody) {
     const char* says;
   } kCases[] = {
       {"diagnose", json::object(), "description: is missing"},
-      {"diagnose", {{"description", 7}}, "description: is no string"},
-      {"diagnose", {{"description", "x"}, {"nodes", "n1"}}, "nodes: is no array"},
-      {"diagnose", {{"description", "x"}, {"nodes", {1}}}, "nodes: is no list"},
+      {"diagnose", {{"description", 7}}, "description: is not of type string"},
+      {"diagnose", {{"description", "x"}, {"nodes", "n1"}}, "nodes: is not of type array"},
+      {"diagnose", {{"description", "x"}, {"nodes", {1}}}, "nodes: is not a list"},
       {"diagnose", {{"description", "x"}, {"logs", {{{"name", "a"}}}}}, "logs: each has"},
       {"diagnose", {{"description", "x"}, {"waitSeconds", 51}}, "waitSeconds: lies outside"},
       {"diagnose", {{"description", "x"}, {"tenant", "../globex"}}, "tenant: "},
@@ -403,8 +403,8 @@ TEST_F(McpTest, WrongArgumentsReachNobody) {
       {"get_diagnosis", {{"name", "tenants/acme/diagnoses/d1?x=y"}}, "name: is not"},
       {"get_diagnosis", {{"name", kName}, {"more", 1}}, "more: there is no such argument"},
       {"run_checks", json::object(), "checks: is missing"},
-      {"run_checks", {{"checks", {7}}}, "checks: is no list"},
-      {"get_diagnosis", json::array(), "arguments: is no object"},
+      {"run_checks", {{"checks", {7}}}, "checks: is not a list"},
+      {"get_diagnosis", json::array(), "arguments: is not an object"},
   };
   for (const auto& wrong : kCases) {
     const json result = Tool(wrong.tool, wrong.arguments)->Message()["result"];

@@ -204,7 +204,7 @@ TEST(IdToken, ForgeriesAreRefused) {
   const Signer other = Signer::Rsa();
   const std::string claims = Claims().dump();
   const std::vector<std::string> forged = {
-      // Signed by nobody, and with the public key taken for a secret.
+      // Not signed, and with the public key used as a secret.
       absl::StrCat(Url64(R"({"alg":"none","kid":"r"})"), ".", Url64(claims), "."),
       absl::StrCat(Url64(R"({"alg":"none","kid":"r"})"), ".", Url64(claims), ".AAAA"),
       absl::StrCat(Url64(R"({"alg":"HS256","kid":"r"})"), ".", Url64(claims), ".AAAA"),
@@ -319,7 +319,7 @@ TEST(OidcConfig, TheHighestRoleThatTheClaimGivesCounts) {
   EXPECT_EQ(PrincipalOf((*issuers)[0], claims)->role, UserRole::kApprover);
   claims["groups"] = "everybody";
   EXPECT_EQ(PrincipalOf((*issuers)[0], claims)->role, UserRole::kCustomer);
-  // What a group is called may hold blanks and another's name.
+  // The name of a group may contain blanks and another group's name.
   for (const json& groups :
        {json("nobody"), json("my gpu-leads team"), json::array({"my gpu-leads team"}), json(7),
         json::array({7}), json()}) {
@@ -425,7 +425,7 @@ TEST_F(ProviderKeysTest, ARotatedKeyIsTakenUpWhenATokenNamesIt) {
   EXPECT_THAT(keys_.For("r2").status(), StatusIs(absl::StatusCode::kUnavailable, _));
   ASSERT_THAT(Turn(), IsOk());
   EXPECT_TRUE(Knows("r2"));
-  // What the provider took back is worth nothing.
+  // A key that the provider withdrew is not accepted.
   EXPECT_FALSE(Knows("r1"));
 }
 

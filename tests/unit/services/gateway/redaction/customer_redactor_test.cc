@@ -15,7 +15,7 @@
 namespace galen::gateway {
 namespace {
 
-// Of the checks below, what a customer sees of each.
+// One check for each level of what customers see.
 knowledge::v1::KnowledgeBase Checks() {
   using knowledge::v1::Check;
   knowledge::v1::KnowledgeBase base;
@@ -43,7 +43,7 @@ std::string Shown(const std::string& excerpt, const std::string& tenant = "acme"
   return result.excerpt();
 }
 
-// What other people's processes are called stands in all that a check can say.
+// A check's texts may contain the names of other people's processes.
 constexpr char kForeign[] = "backup of globexusr";
 
 galen::v1::CheckResult Result(const std::string& check) {

@@ -1,4 +1,5 @@
-// No ticket is lost and none is opened twice, whatever befalls the ticket system and the gateway.
+// No ticket is lost and none is opened twice, whatever happens to the ticket system and the
+// gateway.
 #include "services/gateway/tickets/delivery_worker.h"
 
 #include <gmock/gmock.h>
@@ -45,7 +46,7 @@ TEST_P(EverySystem, TellsAnOpenTicketOfWhatComesLater) {
   const FakeTicketSystem::Ticket& ticket = world_.system.tickets[0];
   EXPECT_GE(ticket.updates + ticket.comments, 1);
   const int requests = world_.system.requests;
-  // What was told is not told again.
+  // Reported events are not reported again.
   world_.ticket_store.MakeDue("t", kName, 21, world_.clock.Now()).IgnoreError();
   world_.source.diagnoses[kName].set_last_sequence(21);
   world_.RunUntil(Later(absl::Hours(1)));
@@ -74,7 +75,7 @@ TEST_P(EverySystem, AnHourOfSilenceLosesNothingAndIsNoStorm) {
 }
 
 TEST_P(EverySystem, AnswersThatGetLostOpenNothingTwice) {
-  // Slow: what is asked is done, and nobody is told in time.
+  // Slow: the request is carried out, but its answer does not come in time.
   world_.system.fate = [](int request) -> FakeTicketSystem::Fate {
     if (request > 6) return {};
     return {true, absl::UnavailableError("timed out")};
@@ -193,7 +194,7 @@ TEST_P(EverySystem, TwoGatewaysAtOnceOpenOne) {
       world.site.targets.front(), "",
       DeliveryWorker::Dependencies{&world.store->records(), &world.source, &world.system,
                                    &world.clock, [] { return 0.5; }, "other"});
-  // While one is at it, the other looks for work, too.
+  // While one works, the other searches for work, too.
   bool inside = false;
   world.system.fate = [&](int) -> FakeTicketSystem::Fate {
     if (!inside) {
@@ -252,7 +253,7 @@ TEST(DeliveryWorkerTest, AMeshThatIsAwayDelaysAndLosesNothing) {
   World world("github");
   world.Conclude(kName);
   const galen::v1::Diagnosis diagnosis = world.source.diagnoses[kName];
-  world.source.diagnoses[kName].set_last_sequence(3);  // older than its log: not to be told yet
+  world.source.diagnoses[kName].set_last_sequence(3);  // older than its log: not reported yet
   world.RunUntil(world.clock.Now() + absl::Minutes(10));
   EXPECT_EQ(world.system.requests, 0);
   EXPECT_FALSE(world.AllTold());

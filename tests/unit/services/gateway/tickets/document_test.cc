@@ -1,4 +1,4 @@
-// What a ticket says, and that nothing in it is taken for more than text.
+// The content of a ticket; nothing in it is interpreted as more than text.
 #include "services/gateway/tickets/document.h"
 
 #include <gmock/gmock.h>

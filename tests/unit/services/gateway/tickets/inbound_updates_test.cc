@@ -1,4 +1,4 @@
-// What people do with tickets comes back to the diagnosis.
+// Changes that people make to tickets come back to the diagnosis.
 #include "services/gateway/tickets/inbound_updates.h"
 
 #include <gmock/gmock.h>
@@ -69,7 +69,7 @@ TEST_F(InboundUpdatesTest, WhatWeWroteOurselvesIsNoNews) {
   EXPECT_EQ(Comment("anything", "galen-bot")->kind, Kind::kOurs);
   EXPECT_EQ(Comment(absl::StrCat("Done.\nGalen, ", MarkOf(kName)))->kind, Kind::kOurs);
   EXPECT_TRUE(submitted_.empty());
-  // Who quotes us says something of their own.
+  // A comment that quotes us also has text of its own.
   EXPECT_EQ(Comment(absl::StrCat("> Galen, ", MarkOf(kName), "\nno, it was the cable"))->kind,
             Kind::kFeedback);
 }

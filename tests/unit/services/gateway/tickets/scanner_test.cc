@@ -1,4 +1,4 @@
-// What is concluded becomes due, also what was while nobody looked.
+// Concluded diagnoses become due, also those that concluded while no scanner ran.
 #include "services/gateway/tickets/scanner.h"
 
 #include <gmock/gmock.h>

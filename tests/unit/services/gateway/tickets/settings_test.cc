@@ -66,20 +66,20 @@ TEST_F(SiteTest, RefusesWhatIsWrongWithFileAndLine) {
       {Target("    whem: [concluded]\n"), "tickets.yaml:9: whem: there is no such field"},
       {Target("    when: [solved]\n"), "tickets.yaml:9: when: holds none of"},
       {Target("    auth: magic\n"), "has no \"magic\""},
-      {Target("    timeout: 1h\n"), "timeout: is no time within"},
+      {Target("    timeout: 1h\n"), "timeout: is not a time within"},
       {Target("  - name: acme-jira\n    system: jira\n"), "needs it"},
       {"targets:\n  - name: x\n    system: nothing\n    tenants: [a]\n",
        "tickets.yaml:3: system: is none of generic, github, jira, pagerduty, servicenow, slack"},
       {"targets:\n  - name: x\n    system: jira\n    tenants: [a]\n    variables: {base_url: "
        "\"http://jira.example\", project: P}\n    secret_file: secret\n",
-       "is no https:// address"},
+       "is not an https:// address"},
       {"targets:\n  - name: x\n    system: jira\n    tenants: [a]\n    variables: {base_url: "
        "\"https://jira.example\", project: P}\n    secret_file: not-there\n",
        "not-there: cannot be read"},
       {"targets:\n  - name: x\n    system: generic\n    tenants: [a]\n    variables: {url_to: "
        "\"https://x.example\"}\n    secret_file: secret\n",
        "is not \"whsec_\""},
-      {"targets: []\n", "is no list of targets"},
+      {"targets: []\n", "is not a list of targets"},
   };
   for (const auto& wrong : kCases) {
     EXPECT_THAT(Parse(wrong.text).status(),
@@ -100,7 +100,7 @@ TEST(TicketSystems, AreRefusedWhenTheyNameWhatThereIsNot) {
        "x.yaml:5: url: \"${nothing}\": there is no such value"},
       {"id: x\nrequests:\n  open:\n    method: POST\n    url: https://x\n    id: /id\n"
        "    body: \"{\"\n",
-       "is no JSON"},
+       "is not JSON"},
       {"id: x\nrequests:\n  open:\n    method: DELETE\n    url: https://x\n    id: /id\n",
        "is none of GET"},
       {"id: x\nrequests:\n  open:\n    method: POST\n    url: https://x\n", "id: is not there"},

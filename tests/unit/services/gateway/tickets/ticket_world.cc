@@ -10,7 +10,7 @@
 namespace galen::gateway::tickets {
 namespace {
 
-// How late the search of a system knows what was opened.
+// The delay until the search of a system finds new tickets.
 absl::Duration LagOf(const std::string& system) {
   if (system == "jira") return absl::Seconds(60);
   if (system == "servicenow") return absl::Seconds(1);

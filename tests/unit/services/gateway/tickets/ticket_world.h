@@ -26,11 +26,11 @@ Target TargetOf(const std::string& system);
 constexpr const char* kSystems[] = {"pagerduty", "servicenow", "jira",
                                     "github",    "slack",      "generic"};
 
-// A diagnosis with a cause, evidence and what was ruled out.
+// A diagnosis with a cause, evidence and ruled-out causes.
 galen::v1::Diagnosis ADiagnosis(const std::string& name);
 
-// Ticket systems as they behave: each with its own way to know what was opened already (or none),
-// and lists and searches that learn late of what is new.
+// Ticket systems with their real behaviour: each has its own way to know which tickets exist
+// already (or none), and lists and searches that show new ones late.
 class FakeTicketSystem final : public Sender {
  public:
   FakeTicketSystem(std::string system, const Clock& clock)
@@ -49,8 +49,8 @@ class FakeTicketSystem final : public Sender {
   std::vector<Ticket> tickets;
   int requests = 0;
   std::vector<absl::Time> times;  // of the requests
-  // What befalls a request: nothing; an answer instead of doing it; doing it and an answer that
-  // says otherwise, or none at all.
+  // The fate of a request: it succeeds; an answer replaces it; or it succeeds and the answer says
+  // otherwise, or is missing.
   struct Fate {
     bool happens = true;
     std::optional<absl::StatusOr<HttpAnswer>> answer;
@@ -67,12 +67,12 @@ class FakeTicketSystem final : public Sender {
   std::map<std::string, HttpAnswer> seen_;  // by idempotency key, where the system has one
 };
 
-// A store that dies with its process: after so many changes none is made any more.
+// A store that dies with its process: after this many changes it makes no more.
 class DyingRecords final : public store::Records {
  public:
   explicit DyingRecords(store::Records& records) : records_(records) {}
   int changes_left = 1'000'000;
-  // Whether the last change is made, and only its answer lost.
+  // Whether the last change is made, and only its answer is lost.
   bool last_is_made = false;
   bool dead() const { return changes_left < 0; }
 

@@ -93,7 +93,7 @@ class UploadStoreTest : public ::testing::Test {
   absl::StatusOr<Upload> SendBundle(const std::string& bytes) {
     return Send(UploadKind::kBundle, bytes, "acme", "b.tar");
   }
-  // What is on disk, by path.
+  // The files on disk, by path.
   std::vector<std::string> Files() const {
     std::vector<std::string> files;
     for (const auto& entry : fs::recursive_directory_iterator(directory_)) {
@@ -127,7 +127,7 @@ TEST_F(UploadStoreTest, ALogTakesThePlaceOfItsName) {
   EXPECT_THAT(incident.logs(0).path(), StartsWith(fs::canonical(directory_).string()));
   EXPECT_THAT(incident.logs(0).path(), EndsWith("/train.log"));
   EXPECT_EQ(Read(incident.logs(0).path()), text);
-  // Whom it belongs to is shown the name, and never where it lies.
+  // The owner sees the name, and never the path.
   const std::string path = incident.logs(0).path();
   EXPECT_EQ(
       store_->WithNames("acme", absl::StrCat("in ", path, ":7, and ", path)),

@@ -74,7 +74,7 @@ TEST(EndpointsTest, SaysFileAndLineOfWhatIsWrong) {
       {begin + "    secrets: [empty]\n", "hooks.yaml:5: error: empty: the secret is empty"},
       {begin + "    secrets: [good]\n    scheme: bearrer\n", "did you mean \"bearer\""},
       {begin + "    secrets: [good]\n    sekrets: [good]\n", "unknown key \"sekrets\""},
-      {begin + "    secrets: [good]\n    poll: {}\n", "cannot be looked at"},
+      {begin + "    secrets: [good]\n    poll: {}\n", "cannot be polled"},
       {"endpoints:\n  - {endpoint: A/b, sender: github, tenant: acme, secrets: [good]}\n",
        "\"endpoint\" is \"A/b\""},
       {"endpoints:\n  - {endpoint: a, sender: githup, tenant: acme, secrets: [good]}\n",
@@ -83,9 +83,9 @@ TEST(EndpointsTest, SaysFileAndLineOfWhatIsWrong) {
        "the setting \"repository\" is missing"},
       {"endpoints:\n  - {endpoint: a, sender: github, tenant: acme, secrets: [good]}\n"
        "  - {endpoint: a, sender: jira, tenant: acme, secrets: [good]}\n",
-       "hooks.yaml:3: error: endpoint \"a\" stands twice"},
+       "hooks.yaml:3: error: endpoint \"a\" is there twice"},
       {"endpoints:\n  - {endpoint: a, sender: servicenow, tenant: acme, secrets: [short]}\n",
-       "no base64"},
+       "not base64"},
   };
   for (const auto& [text, message] : wrong) {
     EXPECT_THAT(Parse(text), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(message)))
@@ -98,7 +98,7 @@ TEST(EndpointsTest, WarnsOfWhatIsLostAndOfWhatCanBeGuessed) {
       Parse("endpoints:\n  - {endpoint: a, sender: github, tenant: acme, secrets: [short]}\n");
   ASSERT_THAT(site, IsOk());
   EXPECT_THAT(site->warnings,
-              ElementsAre(HasSubstr("short"), HasSubstr("never sends again what was lost")));
+              ElementsAre(HasSubstr("short"), HasSubstr("never sends a lost event again")));
 }
 
 TEST(EndpointsTest, SecretsStandInNoMessage) {

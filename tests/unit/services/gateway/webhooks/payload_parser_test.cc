@@ -81,7 +81,7 @@ TEST(PayloadParserTest, RefusesABodyThatIsNotItsSenders) {
         << body.substr(0, 40);
   }
   EXPECT_THAT(ParseDelivery(EndpointOf("slack"), Post("command=%zz")),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no form")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("not a form")));
 }
 
 TEST(PayloadParserTest, ManyPartsOfABodyAreBounded) {
@@ -116,7 +116,7 @@ TEST(PayloadParserTest, AnEndpointNamesNoNodesButItsOwn) {
       Post(Group("firing", absl::StrCat(Alert("firing", "n1"), ",", Alert("firing", "n2")))));
   ASSERT_THAT(reading, IsOk());
   EXPECT_THAT(NodesOf(reading->events[0]), ElementsAre("n1"));
-  // None of its own, or none at all, which would mean all that there are.
+  // No node of its own, or no node at all, which would mean all nodes.
   for (const std::string& body :
        {Group("firing", Alert("firing", "n2")), Group("firing", Alert("firing", ""))}) {
     reading = ParseDelivery(endpoint, Post(body));
@@ -256,7 +256,7 @@ TEST(PayloadParserTest, HealthEventsThatAskForNothingOpenNothing) {
   EXPECT_THAT(event(R"("isFatal":false,"recommendedAction":"NONE")").events, IsEmpty());
   EXPECT_EQ(event(R"("isFatal":true,"recommendedAction":"RESTART_BM")").events.at(0).action(),
             v1::WebhookEvent::OPEN);
-  // ProtoJSON leaves out what has its default, which for the action is NONE.
+  // ProtoJSON omits default values; for the action, this is NONE.
   EXPECT_EQ(event(R"("isFatal":true)").events.at(0).action(), v1::WebhookEvent::OPEN);
   EXPECT_THAT(event(R"("isFatal":false)").events, IsEmpty());
   EXPECT_EQ(event(R"("isHealthy":true,"recommendedAction":"NONE")").events.at(0).action(),

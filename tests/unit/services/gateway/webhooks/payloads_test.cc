@@ -1,4 +1,4 @@
-// What vendors publish of their signatures and bodies, as it stands in ../shared/facts/payloads.
+// Signatures and bodies as vendors publish them, in ../shared/facts/payloads.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -42,7 +42,7 @@ class Payloads : public ::testing::Test {
   }
 };
 
-// Which of our schemes a vector is of, by the beginning of its name.
+// The scheme of a vector, by the beginning of its name.
 const std::map<std::string, std::pair<std::string, std::string>> kSchemes = {
     {"github", {"github", "signature"}},
     {"atlassian", {"jira", "signature"}},
@@ -93,7 +93,7 @@ TEST_F(Payloads, PublishedSignatureVectorsVerify) {
     EXPECT_EQ(status.ok(), vector["valid"].get<bool>()) << name << ": " << status;
     ++(vector["valid"].get<bool>() ? valid : invalid);
     if (!vector["valid"].get<bool>()) continue;
-    // And what is not quite it does not.
+    // And similar texts do not.
     for (std::size_t at = 0; at < request.body.size(); at += 1 + request.body.size() / 64) {
       http::Request bad = request;
       bad.body[at] = static_cast<char>(bad.body[at] ^ 1);
@@ -175,7 +175,7 @@ TEST_F(Payloads, InboundBodiesAreRead) {
       {"nvsentinel.health_events.json",
        {"nvsentinel-health-events", {E::OPEN}, "Error codes: 79", {"ord1-gpu-0173"}, {}}},
       {"standard_webhooks.diagnosis_completed.json", {"standard-webhooks", {}, "", {}, {}}},
-      // Buttons are none of our events: they are passed over.
+      // Buttons are not events of ours: they are ignored.
       {"slack.block_actions.json", {"slack", {}, "", {}, {}}},
   };
   const json index = json::parse(ReadPayload("index.json"));

@@ -132,7 +132,7 @@ TEST_F(PollerTest, ReadsPageAfterPageAndKeepsWhatItHasWhenOneFails) {
 TEST_F(PollerTest, WhatIsNoListOrLiesAheadMovesNothing) {
   ASSERT_THAT(Poll(), IsOk());
   pages_ = {"<html>"};
-  EXPECT_THAT(Poll(), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no JSON")));
+  EXPECT_THAT(Poll(), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("not JSON")));
   pages_ = {absl::StrCat("[7,null,", Issue(1, "2150-01-01T00:00:00Z"), "]")};
   EXPECT_EQ(Poll().value(), 3);
   EXPECT_EQ(webhook_journal_.CursorOf("in"), "2023-11-14T22:13:20+00:00");

@@ -54,7 +54,7 @@ TEST(SenderTest, SaysFileAndLineOfWhatIsWrong) {
       {"sender: x\ntitle: t\nopens:\n  title: \"{/a\"\n", "own.yaml:4: error: "},
       {"sender: x\ntitle: t\nrules:\n  - {when: [{at: /a}], do: open}\n", "asks for nothing"},
       {"sender: x\ntitle: t\nrules:\n  - {do: explode}\n", "\"do\" is \"explode\""},
-      {"sender: x\ntitle: t\noverload: 500\n", "says nothing of trying again"},
+      {"sender: x\ntitle: t\noverload: 500\n", "does not ask senders to retry"},
       {"sender: x\ntitle: t\npoll: {url: \"http://x/\"}\n", "use {since}"},
       {"- a\n", "own.yaml:1: error: a sender is written as keys and values"},
   };

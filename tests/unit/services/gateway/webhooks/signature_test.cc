@@ -42,7 +42,7 @@ http::Request Signed(const Scheme& scheme, const Key& key, const std::string& bo
   return request;
 }
 
-// Every scheme that ships, but ed25519, which nobody can sign for with a public key.
+// Every shipped scheme except ed25519: a public key cannot sign.
 class EveryScheme : public ::testing::TestWithParam<std::pair<std::string, std::string>> {
  protected:
   const Scheme& scheme_ = SchemeOf(GetParam().first, GetParam().second);
@@ -154,8 +154,9 @@ TEST_P(TimedScheme, RefusesWhatWasSignedLongAgoOrAhead) {
         << off;
   }
   for (const std::int64_t off : {-window, window, -window - 1, window * 100, -kNow}) {
-    EXPECT_THAT(Verify(scheme_, {&key_, 1}, Signed(scheme_, key_, body_, kNow + off), kNowTime),
-                StatusIs(absl::StatusCode::kUnauthenticated, HasSubstr("away from the time here")))
+    EXPECT_THAT(
+        Verify(scheme_, {&key_, 1}, Signed(scheme_, key_, body_, kNow + off), kNowTime),
+        StatusIs(absl::StatusCode::kUnauthenticated, HasSubstr("away from the gateway's time")))
         << off;
   }
 }

@@ -94,7 +94,7 @@ class Rates final : public RateLimiter {
     }
     std::move(done)(starts ? given : allowance);
   }
-  // Of diagnoses; below 0: none.
+  // The quota of diagnoses; below 0: none.
   void SetQuota(int quota) {
     const MutexLock lock(mu_);
     quota_ = quota;
@@ -243,7 +243,7 @@ std::string Firing(int number) {
   return alert.dump();
 }
 
-// Whatever door it comes through, a diagnosis is one that its tenant starts.
+// Diagnoses started through any interface count for their tenant.
 TEST_F(WebhookHandlerTest, DiagnosesCountAgainstTheQuotaAndWaitWhereItIsUsedUp) {
   rates_.SetQuota(3);
   Start({"alertmanager"});
@@ -255,7 +255,7 @@ TEST_F(WebhookHandlerTest, DiagnosesCountAgainstTheQuotaAndWaitWhereItIsUsedUp) 
   while (rates_.started().size() < 8) absl::SleepFor(absl::Milliseconds(1));  // asked and refused
   EXPECT_EQ(orchestrator_.AwaitAsked(3).size(), 3u);
   EXPECT_EQ(rates_.started().front(), "acme");
-  // What was over it is not lost.
+  // Diagnoses over the quota are not lost.
   rates_.SetQuota(7);
   EXPECT_EQ(orchestrator_.AwaitAsked(10).size(), 10u);
 }
@@ -296,7 +296,7 @@ TEST_F(WebhookHandlerTest, WhoDoesNotKnowTheSecretIsRefusedAndToldNothing) {
   const http::Response refused = Send(wrong);
   EXPECT_EQ(refused.status, 401);
   EXPECT_EQ(refused.body.find("wrong\""), std::string::npos);
-  // Nor is it told which endpoints there are.
+  // The answer does not reveal which endpoints exist either.
   wrong.target = "/hooks/other";
   EXPECT_EQ(Send(wrong).status, 404);
   wrong.target = "/hooks/";

@@ -47,7 +47,7 @@ v1::WebhookEvent Update(const std::string& incident, const std::string& id) {
   return Make(v1::WebhookEvent::UPDATE, incident, id);
 }
 
-// A journal that can be away: before what is asked of it, or after it was carried out.
+// A journal that can be unavailable: before a request is executed, or after.
 class FlakyJournal final : public store::Journal {
  public:
   explicit FlakyJournal(store::Journal& real) : real_(real) {}
@@ -90,7 +90,7 @@ class WebhookJournalTest : public ::testing::Test {
     EXPECT_THAT(webhook_journal->Open(), IsOk());
     return webhook_journal;
   }
-  // What became of one event.
+  // The outcome of one event.
   absl::StatusOr<Outcome> Take(WebhookJournal& webhook_journal, v1::WebhookEvent event,
                                const std::string& endpoint = "in") {
     absl::StatusOr<Outcome> got = absl::InternalError("not called");
@@ -149,7 +149,7 @@ TEST_F(WebhookJournalTest, AnIncidentThatIsOpenOpensNoSecondDiagnosis) {
                                  Taken(*webhook_journal, Open("i", "1"), "other").name,
                                  Taken(*webhook_journal, Open("i", "6")).name};
   EXPECT_EQ(names.size(), 4U);
-  // What came before the end is still a repeat.
+  // An event from before the end is still a repeat.
   EXPECT_EQ(Taken(*webhook_journal, Open("i", "2")).name, name);
 }
 

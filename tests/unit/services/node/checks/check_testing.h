@@ -33,7 +33,7 @@ inline std::string Shown(const v1::Finding& finding) {
   return "?";
 }
 
-// The value of the finding `name` of `device`; "absent" when there is none.
+// The value of the finding `name` of `device`; "absent" if it is missing.
 inline std::string ValueOf(const CheckOutput& output, absl::string_view name,
                            absl::string_view device = "") {
   for (const v1::Finding& finding : output.findings) {

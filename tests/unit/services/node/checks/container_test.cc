@@ -128,7 +128,7 @@ TEST(ContainerDevices, AUserMayOpenWhatIsHisOrOfHisGroups) {
   EXPECT_EQ(mismatch(kRender, "uid=1000(mk) gid=1000(mk) groups=1000(mk),44(video)\n"), "true");
   EXPECT_EQ(mismatch(kRender, "uid=1000(mk) gid=1000(mk) groups=1000(mk),110(render)\n"), "false");
   EXPECT_EQ(mismatch(kRender, "groups=(mk),(render)\n"), "false");
-  // The group has no right, whoever is in it.
+  // The group has no permission, for any member.
   EXPECT_EQ(mismatch(kRoot, "groups=(mk),(video),(render)\n"), "true");
   EXPECT_EQ(mismatch(kRoot, "uid=0(root) gid=0(root) groups=0(root)\n"), "false");
 }

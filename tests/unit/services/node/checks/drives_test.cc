@@ -18,7 +18,7 @@ constexpr char kDmesg[] = "dmesg --time-format iso";
 
 struct DriveCase {
   const char* file;
-  const char* fault;  // part of what is said; "" for a healthy drive
+  const char* fault;  // part of the message; "" for a healthy drive
 };
 
 TEST(Smartctl, FaultsOfRealReportsAreSeenAndHealthyDrivesAreLeftAlone) {
@@ -157,7 +157,7 @@ TEST(Drives, AControllerThatIsBackIsNotMissing) {
   const std::string removed = "nvme nvme0: Removing after probe failure status: -19\n";
   FakeHost host;
   host.AddCommand(kDmesg, down);
-  // That alone says of a reset, which mostly succeeds.
+  // Only this line reports a reset, which mostly succeeds.
   EXPECT_EQ(ValueOf(*CheckDrives({host, RepositoryKnowledge()}), "drives_missing"), "?");
   EXPECT_EQ(ValueOf(*CheckDrives({host, RepositoryKnowledge()}), "io_errors", "disk:nvme0"), "1");
   host.AddCommand(kDmesg, down + removed);

@@ -16,7 +16,7 @@ using ::galen::testing::FakeHost;
 
 constexpr PortRange kHigh = {32768, 60999};
 
-// What a filter table with that policy of INPUT, and these chains and rules, does.
+// The effect of a filter table with this policy of INPUT and these chains and rules.
 Input Of(absl::string_view policy, absl::string_view rules) {
   return InputOf(absl::StrCat("*filter\n:INPUT ", policy, " [0:0]\n", rules, "COMMIT\n"), kHigh);
 }
@@ -89,7 +89,7 @@ TEST(Firewall, ChainsInACircleOrWithoutEndEnd) {
   EXPECT_EQ(Of("DROP", "-A INPUT -j A\n-A A -j B\n-A B -j A\n"), Input::kClosed);
   std::string deep = "-A INPUT -j C0\n";
   for (int i = 0; i < 100000; ++i) {
-    // Twice each: walked anew each time, that would take for ever.
+    // Two jumps to each chain: following each of them would take for ever.
     absl::StrAppend(&deep, "-A C", i, " -j C", i + 1, "\n-A C", i, " -j C", i + 1, "\n");
   }
   EXPECT_EQ(Of("DROP", deep), Input::kSome);
@@ -165,7 +165,7 @@ TEST(Firewall, WhatLetsOnlySomeInIsNeitherOpenNorClosed) {
   EXPECT_EQ(ValueOf(*output, "allows_ephemeral"), "?");
 }
 
-// firewalld of RHEL 9, with that zone's own rules and what the zones of interfaces are.
+// firewalld of RHEL 9, with that zone's own rules and these zones of the interfaces.
 std::string Firewalld(absl::string_view allow, absl::string_view zones = "") {
   return absl::StrCat(R"(table inet firewalld {
 	ct helper helper-netbios-ns-udp {
@@ -359,7 +359,7 @@ TEST(NftRules, AnythingEnds) {
 TEST(Firewall, RulesOfNftCountBesideThoseOfIptables) {
   FakeHost host;
   host.AddCommand("iptables-save", "*filter\n:INPUT ACCEPT [0:0]\nCOMMIT\n");
-  // What nft says was not read.
+  // The output of nft was not read.
   EXPECT_EQ(ValueOf(*CheckFirewall({host, RepositoryKnowledge()}), "restrictive_input"), "?");
   host.AddCommand("nft list ruleset", Firewalld(""));
   EXPECT_EQ(ValueOf(*CheckFirewall({host, RepositoryKnowledge()}), "restrictive_input"), "true");

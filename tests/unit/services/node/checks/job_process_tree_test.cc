@@ -46,7 +46,7 @@ TEST(JobProcessTree, WhatTheFirstProcessStartedBesideIsForeign) {
 }
 
 TEST(JobProcessTree, ATableThatIsNotOfOneInstantHidesNoChild) {
-  // Who started 10 has ended meanwhile.
+  // The process that started 10 has ended meanwhile.
   const JobProcessTree tree({{10, 9, "torchrun"}, {20, 10, "python3"}, {50, 8, "python3"}}, {10},
                             kHosts);
   EXPECT_EQ(tree.Holds(20), true);

@@ -265,7 +265,7 @@ TEST(FrameworkVersions, AnExtensionBuiltForAnotherPyTorchIsNamed) {
   EXPECT_EQ(mismatch(R"([{"name":"torch","version":"2.3.1+cu121"},
                          {"name":"torchvision","version":"0.18.1+cu118"}])"),
             "torchvision 0.18.1+cu118");
-  // Of what fits, and of what does not say, nothing is known: it may have another flaw.
+  // Packages that fit, or that do not say, are unknown: they may have another flaw.
   EXPECT_EQ(mismatch(R"([{"name":"torch","version":"2.5.1+cu124"},
                          {"name":"torchvision","version":"0.20.1+cu121"},
                          {"name":"flash-attn","version":"2.7.4+cu12torch2.5cxx11abifalse"},
@@ -397,7 +397,7 @@ TEST(JobPlacement, RanksOnInstancesOfTheirOwnDoNotShareAGpu) {
   EXPECT_EQ(on_gpu(2, 2), "2");
 }
 
-// Whether `ranks` are more than what `nvidia-smi -L` lists.
+// Whether `ranks` exceeds the GPUs that `nvidia-smi -L` lists.
 std::string MoreThan(const std::string& listing, int exit_code, int ranks) {
   FakeHost host;
   host.SetJobEnvironment({{"LOCAL_WORLD_SIZE", std::to_string(ranks)}});

@@ -1,4 +1,4 @@
-// Claims about user.launch: what the logs of several nodes tell of ranks, sizes and shards.
+// Claims about user.launch: ranks, sizes and shards in the logs of several nodes.
 #include <string>
 
 #include "gtest/gtest.h"

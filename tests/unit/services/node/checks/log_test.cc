@@ -107,6 +107,23 @@ TEST(Triage, WhatTheProgramSurvivedIsNoFailure) {
   EXPECT_EQ(SignatureOf(error + "agent: restarting worker group\n" + done), "name_resolution");
 }
 
+TEST(Triage, ProcessesThatAreConnectedSurvivedTheFailuresOfTheStart) {
+  const std::string name = "getaddrinfo failed: Name or service not known\n";
+  const std::string refused = "RendezvousConnectionError: wait timeout after 60000ms, keys: /0\n";
+  const std::string disk = "OSError: No space left on device\n";
+  for (const std::string connected :
+       {"n1:7:9 [0] NCCL INFO ncclCommInitRank comm 0x1 rank 0 nranks 8 - Init COMPLETE\n",
+        "RANK 4 of 8: init_process_group done (nccl)\n", "step 3 | loss 7.25 | lr 1e-4\n",
+        "Epoch: [1][ 20/500]  loss 2.1\n"}) {
+    EXPECT_EQ(SignatureOf(name + refused + connected), "") << connected;
+    EXPECT_EQ(SignatureOf(connected + name), "name_resolution");
+    EXPECT_EQ(SignatureOf(disk + connected), "disk_full");
+    EXPECT_EQ(SignatureOf(name + disk + connected), "name_resolution");
+    EXPECT_EQ(SignatureOf(name + "agent: restarting worker group\n" + connected),
+              "name_resolution");
+  }
+}
+
 TEST(Triage, ALogThatEndsWellSaysNothingOfAnotherOne) {
   FakeHost host;
   host.AddLog("rank0.log", "ValueError: bad sample\n", "node-1");
@@ -142,7 +159,7 @@ TEST(Triage, ARanksOwnErrorComesBeforeWhatSurvivorsSayOfIt) {
   EXPECT_EQ(
       SignatureOf(absl::StrCat("2026-05-06 07:00:02 ", kMemory, "2026-05-06 07:00:01 ", kLost)),
       "cuda_oom");
-  // An hour later it is another story.
+  // An hour later it is a separate event.
   EXPECT_EQ(
       SignatureOf(absl::StrCat("2026-05-06 07:00:00 ", kLost, "2026-05-06 08:00:00 ", kMemory)),
       "nccl");
@@ -360,7 +377,7 @@ TEST(GpuMemory, BothFormsOfTheMessageAreRead) {
   EXPECT_EQ(before->allocated, 29.5);
   EXPECT_EQ(before->free, 1);
   EXPECT_EQ(before->others, std::nullopt);
-  // Hardly any of what is taken is its own.
+  // It holds hardly any of the memory in use.
   const auto robbed = FindCudaOom(
       "RuntimeError: CUDA out of memory. Tried to allocate 216.00 MiB (GPU 0; 24.00 GiB total "
       "capacity; 69.17 MiB already allocated; 512.00 MiB free; 512.00 MiB reserved in total by "

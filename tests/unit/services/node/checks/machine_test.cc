@@ -146,7 +146,7 @@ TEST(Bmc, OnlySensorsBeyondALimitCount) {
   ASSERT_TRUE(output.ok());
   EXPECT_EQ(ValueOf(*output, "fan_fault"), "true");
   EXPECT_EQ(ValueOf(*output, "input_voltage_low"), "false");
-  // Sensors do not tell of a brake.
+  // Sensors do not report a brake.
   EXPECT_EQ(ValueOf(*output, "power_brake_asserted"), "?");
 }
 
@@ -287,7 +287,7 @@ TEST(ProcessLoad, TheSecondTableOfTopSaysWhatIsTakenNow) {
   ASSERT_TRUE(output.ok()) << output.status();
   EXPECT_EQ(ValueOf(*output, "agent_cpu_pct", "process:dcgm-exporter"), "30");
   EXPECT_EQ(ValueOf(*output, "foreign_cpu_pct"), "20");  // 40 of 200
-  // The first table is of the processes' lives.
+  // The first table has the lifetime totals of the processes.
   host.AddCommand(kTop, table);
   output = CheckProcessLoad(Context(host));
   EXPECT_EQ(ValueOf(*output, "agent_cpu_pct", "process:dcgm-exporter"), "?");

@@ -17,7 +17,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// Eight InfiniBand adapters, mlx5_0 and mlx5_2 to mlx5_8, and mlx5_1 on Ethernet beside them.
+// Eight InfiniBand adapters, mlx5_0 and mlx5_2 to mlx5_8, and mlx5_1 on Ethernet.
 NetworkDevices Machine() {
   NetworkDevices devices;
   devices.ports.emplace();

@@ -1,4 +1,4 @@
-// Claims about how launchers tell the end of a process.
+// Claims about launchers' reports of the end of a process.
 #include "common/log_analysis/triage/process_end.h"
 
 #include "gtest/gtest.h"

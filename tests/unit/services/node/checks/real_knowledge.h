@@ -28,7 +28,7 @@ inline const knowledge::Knowledge& RealKnowledge() {
   return *real;
 }
 
-// The parameters of a check with what is set here, the rest as the catalogue has it.
+// The parameters of a check: these values, and for the others those of the catalogue.
 inline Parameters ParametersOf(absl::string_view check,
                                const std::map<std::string, std::string>& values = {}) {
   v1::CheckParameters asked;

@@ -1,4 +1,4 @@
-// Claims about what a scheduler says of a job: sacct, kubectl, and its words in the job's log.
+// Claims about a scheduler's reports on a job: sacct, kubectl, and its lines in the job's log.
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -81,7 +81,7 @@ TEST(Scheduler, PartsOfArraysAndOfHeterogeneousJobsAreOfTheirJob) {
   };
   EXPECT_EQ(state("71244", "71244_3|TIMEOUT|0:0\n"), "TIMEOUT");
   EXPECT_EQ(state("71244", "71244+0|COMPLETED|0:0\n71244+1|NODE_FAIL|0:0\n"), "NODE_FAIL");
-  // SLURM_JOB_ID of a task of an array is a number of its own, by which it is not listed.
+  // SLURM_JOB_ID of an array task is a separate number, which the list does not contain.
   EXPECT_EQ(state("71247", "71244_3|FAILED|1:0\n71244_3.batch|FAILED|1:0\n"), "FAILED");
   EXPECT_EQ(state("71244", "71244|COMPLETED|0:0\n712440|FAILED|1:0\n"), "COMPLETED");
 }

@@ -219,7 +219,7 @@ TEST(Imex, ANodeWhoseGpusShareNothingWithOthersMissesNoChannel) {
   }
 }
 
-// Whether somebody misses it is not for this check to say.
+// This check does not decide whether the service is needed.
 TEST(ImexChannel, IsThereOrNot) {
   FakeHost without;
   without.AddCommand(kListChannels, "", 2, "ls: cannot access: No such file or directory");
@@ -400,7 +400,7 @@ TEST(Iommu, WhatEveryKernelPrintsShowsNone) {
   ASSERT_TRUE(output.ok()) << output.status();
   EXPECT_EQ(ValueOf(*output, "enabled"), "?");
   EXPECT_EQ(ValueOf(*output, "passthrough"), "?");
-  // With one on the machine it tells how that one works.
+  // If the machine has an IOMMU, its mode is reported.
   host.AddFile("/sys/class/iommu/dmar0/uevent", "");
   output = CheckIommu({host, RepositoryKnowledge()});
   EXPECT_EQ(ValueOf(*output, "enabled"), "true");

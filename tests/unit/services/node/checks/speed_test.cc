@@ -1,5 +1,5 @@
-// Claims about the checks that say where a job's time goes: its traces, and what a step should
-// take.
+// Claims about the checks that show how a job spends its time: its traces, and the expected time of
+// a step.
 #include <map>
 #include <string>
 #include <utility>

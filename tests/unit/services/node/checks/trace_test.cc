@@ -124,7 +124,7 @@ TEST(Stacks, RealDumpsAreRead) {
   EXPECT_EQ(hang->size(), 4u);
   EXPECT_THAT((*hang)[3].frames.front(), HasSubstr("all_reduce"));
   EXPECT_TRUE(ParsePySpy(ReadFixture("py-spy/tr11-hang-stack-pipe.txt")).ok());
-  // A list of function names by host is no dump.
+  // A list of function names by host is not a dump.
   EXPECT_FALSE(ParsePySpy(ReadFixture("py-spy/tr11-trace-jean-zay.txt")).ok());
 }
 
@@ -328,7 +328,7 @@ TEST(Checkpoint, ShardsThatAreMissingOrShortAreCounted) {
   EXPECT_EQ(ValueOf(*output, "unreadable_shards"), "2");
 }
 
-// What the one shard of a checkpoint gives, told by `fill` of it.
+// The result for a checkpoint with one shard, which `fill` writes.
 template <typename Fill>
 std::string UnreadableOf(const std::string& name, const Fill& fill) {
   FakeHost host;
@@ -365,7 +365,7 @@ TEST(Checkpoint, AShardThatThisProcessMayNotReadIsNotAccused) {
   EXPECT_EQ(
       UnreadableOf("m.pt", [&](FakeHost& host, const std::string& path) { size(host, path, 100); }),
       "?");
-  // Without stat nobody knows whether all of it is there.
+  // Without stat the completeness is unknown.
   EXPECT_EQ(
       UnreadableOf("m-1.safetensors",
                    [&](FakeHost& host, const std::string& path) { host.AddFile(path, shard); }),

@@ -16,7 +16,7 @@
 namespace galen::node {
 namespace {
 
-// What a step's line is, said by expressions: the parser is the same by hand.
+// The line of a step in regular expressions: the parser does the same by hand.
 std::optional<double> Number(std::string text) {
   text.erase(std::remove(text.begin(), text.end(), ','), text.end());
   const std::string lower = absl::AsciiStrToLower(text);
@@ -130,7 +130,7 @@ TEST(TrainingStep, IsWhatTheExpressionsSayOfAnyLine) {
   int steps = 0;
   for (int round = 0; round < 60'000; ++round) {
     std::string line;
-    // Half of them have what a step needs, so that the rest of it is tried too.
+    // Half of them have the required parts of a step, so that the rest of it is tried too.
     if (round % 2 == 0) line = "iter 7 loss: 0.5 ";
     for (int i = length(random); i > 0; --i) line += parts[part(random)];
     const auto expected = ByExpressions(line);

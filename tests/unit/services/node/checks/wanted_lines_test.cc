@@ -46,7 +46,7 @@ const LogWant kWarnings = {
     .fold = [](const FoldBasis&) -> std::unique_ptr<LogFold> { return std::make_unique<Count>(); }};
 const LogWant* const kAll[] = {&kErrors, &kWarnings};
 
-// A log that is not small: only what is wanted of it is given.
+// A log that is not small: only its wanted lines are returned.
 std::string Long(absl::string_view head) {
   std::string text(head);
   while (text.size() < 600'000) text += "nothing happens in this line, nor in the next\n";

@@ -186,7 +186,7 @@ TEST_F(ExecCheckTest, ABundleGivesWhatWasCapturedOfTheSameProgramElse) {
   EXPECT_THAT(Run(check, FakeHost("n1")), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("")));
 }
 
-// A check of each GPU that also tells of a hang.
+// A check of each GPU that also reports a hang.
 knowledge::v1::Check DiagCheck() {
   knowledge::v1::Check check = SiteCheck({"tool", "diag", "-r", "2"});
   for (const auto& [name, bad] : {std::pair("passed", "false"), std::pair("hung", "true")}) {

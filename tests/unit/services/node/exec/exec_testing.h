@@ -44,7 +44,7 @@ inline galen::v1::CheckResult ResultOf(const std::string& name, const std::strin
                                parser({.check = *check, .context = context, .result = result}));
 }
 
-// The value of a finding as text; "(none)" when it is not there.
+// The value of a finding as text; "(none)" if it is missing.
 inline std::string ValueOf(const galen::v1::CheckResult& result, const std::string& finding,
                            const std::string& device = "") {
   for (const galen::v1::Finding& each : result.findings()) {
@@ -55,7 +55,7 @@ inline std::string ValueOf(const galen::v1::CheckResult& result, const std::stri
   return "(none)";
 }
 
-// A captured output; empty where there is none.
+// A captured output; empty if there is none.
 inline std::string Fixture(const std::string& path) {
   std::ifstream file(absl::StrCat(GALEN_SOURCE_DIR, "/../shared/fixtures/", path),
                      std::ios::binary);

@@ -183,7 +183,7 @@ TEST(ExecFixtures, CapturedOutputsAreReadAndJudged) {
   }
 }
 
-// Whatever part of an output a parser gets, and whatever is wrong with its bytes, it answers.
+// A parser answers for any part of an output, with any corrupt bytes.
 TEST(ExecFixtures, CutAndBrokenOutputsAreNeverTaken) {
   if (!HaveFixtures()) GTEST_SKIP() << "../shared/fixtures is not here";
   for (const Row& row : Rows()) {

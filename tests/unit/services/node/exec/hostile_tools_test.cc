@@ -32,7 +32,7 @@ using galen::v1::CheckResult;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// What a file says; of a process that ends meanwhile, what was read until then.
+// The content of a file; if its process ends meanwhile, the part read until then.
 std::string Content(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
@@ -69,8 +69,8 @@ class HostileToolsTest : public ::testing::Test {
     std::filesystem::remove_all(directory_);
   }
 
-  // The tool is a script in the test's own directory, which marks all that it starts: whoever has
-  // the directory in its arguments or in its environment is its.
+  // The tool is a script in the test's own directory, which marks all its descendants: a process
+  // with the directory in its arguments or in its environment is one of them.
   knowledge::v1::ExecSpec& AddTool(const std::string& name, const std::string& script) {
     const std::filesystem::path path = directory_ / name;
     std::ofstream(path) << "#!/bin/sh\nexport GALEN_TEST_TOOL=" << directory_.string() << "\ncd "

@@ -76,8 +76,8 @@ TEST_F(JsonLinesTest, FindingsOfEveryTypeAreRead) {
 
 TEST_F(JsonLinesTest, WhatIsNotOfTheContractIsRefusedWithItsLine) {
   const std::string good = "{\"finding\": \"good\", \"value\": true}\n";
-  ExpectRefused(good + "done\n", "line 2 is no JSON object");
-  ExpectRefused(good + "[1]\n", "line 2 is no JSON object");
+  ExpectRefused(good + "done\n", "line 2 is not a JSON object");
+  ExpectRefused(good + "[1]\n", "line 2 is not a JSON object");
   ExpectRefused(good + "{\"finding\": \"other\", \"value\": 1}\n",
                 "line 2 names finding \"other\", which the check does not declare");
   ExpectRefused("{\"finding\": \"count\", \"value\": 1.5}\n", "not of type int");
@@ -87,12 +87,12 @@ TEST_F(JsonLinesTest, WhatIsNotOfTheContractIsRefusedWithItsLine) {
   ExpectRefused("{\"finding\": \"rate\", \"value\": \"fast\"}\n", "not of type float");
   ExpectRefused("{\"finding\": \"good\"}\n", "has no \"value\"");
   ExpectRefused("{\"finding\": \"good\", \"value\": true, \"unit\": \"x\"}\n", "has \"unit\"");
-  ExpectRefused("{\"finding\": 3, \"value\": true}\n", "\"finding\" is no text");
+  ExpectRefused("{\"finding\": 3, \"value\": true}\n", "\"finding\" is not a string");
   ExpectRefused("{\"finding\": \"seen\", \"value\": {\"count\": 0}}\n", "\"count\"");
   ExpectRefused("{}\n", "has neither");
   ExpectRefused("{\"message\": \"\xff\"}\n", "is not UTF-8");
   ExpectRefused("{\"message\": \"" + std::string(20000, 'a') + "\"}\n", "is longer than");
-  ExpectRefused(std::string(10000, '['), "is no JSON object");
+  ExpectRefused(std::string(10000, '['), "is not a JSON object");
   ExpectRefused("", "gave no finding");
   ExpectRefused("{\"message\": \"all is well\"}\n", "gave no finding");
 }

@@ -169,7 +169,7 @@ TEST(Nvbandwidth, RatesBelowTheFloorOfTheModelFail) {
   }
   EXPECT_EQ(ValueOf(result, "d2d_gb_s", "gpu:1/peer:0"), "389.9");
   EXPECT_EQ(ValueOf(result, "h2d_floor_gb_s"), "48");
-  // Whoever ran it may have switched the comparison off.
+  // The person who ran it may have disabled the comparison.
   EXPECT_EQ(ValueOf(result, "data_wrong"), "unknown");
 }
 
@@ -399,7 +399,7 @@ TEST(Nhc, OfARunOnSeveralNodesOnlyThisOneCounts) {
   const CheckResult unknown =
       ResultOf("exec.aznhc", others + "n3 | Running check 1 of 1:  \"check_x\"\n");
   EXPECT_EQ(unknown.status(), CheckResult::SKIPPED);
-  EXPECT_THAT(unknown.message(), HasSubstr("tells of other nodes only: n2, n3"));
+  EXPECT_THAT(unknown.message(), HasSubstr("reports only other nodes: n2, n3"));
 }
 
 TEST(Nhc, ANodeMayCallItselfOtherwiseThanWeDo) {

@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// What becomes of trials of A=1 and B=1 that end so, and of the run without either after them.
+// The findings of trials of A=1 and B=1 with these ends, and of the run without either after them.
 std::map<std::string, std::string> Told(TrialEnd a, TrialEnd b, TrialEnd without,
                                         std::vector<std::string>* runs = nullptr) {
   const CheckOutput output =

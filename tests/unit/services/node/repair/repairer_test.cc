@@ -1,4 +1,4 @@
-// Nothing is carried out on a machine but what a person approved for it, once.
+// A machine carries out only what a person approved for it, and once.
 #include "services/node/repair/repairer.h"
 
 #include <gmock/gmock.h>
@@ -177,7 +177,7 @@ TEST_F(RepairerTest, ADryRunLooksAtAllAndSaysWhatDoesNotHold) {
   EXPECT_THAT(ran_, ElementsAre("look n1", "other", "state"));
   EXPECT_EQ(would->dry_run().looks(0).output(), "4711\n4712");
   EXPECT_THAT(would->dry_run().looks(1).error(), HasSubstr("no such program"));
-  // What has to be so afterwards need not be so now.
+  // Conditions for afterwards need not hold now.
   missing_.clear();
   prints_["look n1"] = "idle";
   prints_["state"] = "allocated";
@@ -222,7 +222,7 @@ TEST_F(RepairerTest, ADryRunWithAGoodWarrantRunsNoStepAndLeavesTheWarrantGood) {
   request.set_dry_run(false);
   EXPECT_EQ(repairer_->Repair(request)->state(), RepairResponse::DONE);
   EXPECT_THAT(ran_, ElementsAre("look n1", "first n1", "second", "state"));
-  // Nor is a dry run answered with what came of a run.
+  // Nor is a dry run answered with the outcome of a run.
   ran_.clear();
   request.set_dry_run(true);
   EXPECT_EQ(repairer_->Repair(request)->state(), RepairResponse::WOULD_RUN);
@@ -263,7 +263,7 @@ TEST_F(RepairerTest, LooksOfADryRunEndInTime) {
   const auto would = repairer_->Repair(DryRun(Approved()));
   ASSERT_THAT(would, IsOk());
   EXPECT_FALSE(would->dry_run().would_run());
-  EXPECT_THAT(would->dry_run().looks(0).error(), HasSubstr("not looked at"));
+  EXPECT_THAT(would->dry_run().looks(0).error(), HasSubstr("not checked"));
   EXPECT_THAT(ran_, IsEmpty());
 }
 
@@ -304,7 +304,7 @@ TEST_F(RepairerTest, WhatWasApprovedIsWhatIsKnownHereOrNothingIs) {
   refused([](auto& a) { a.mutable_target()->set_node("n2"); }, denied);
   refused([](auto& a) { a.set_run("node.y"); }, absl::StatusCode::kInvalidArgument);
   refused([](auto& a) { a.set_run("kubernetes.cordon"); }, absl::StatusCode::kInvalidArgument);
-  // A site that changed what the action does here has it approved anew.
+  // If a site changes the action, it must be approved again.
   const v1::RepairRequest old = Request(Approved());
   known_.steps.push_back({"third"});
   Restart();

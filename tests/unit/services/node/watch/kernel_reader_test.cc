@@ -16,7 +16,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// A device that gives what it was told to: a record, or an errno.
+// A device that returns what the test sets: a record, or an errno.
 struct Device {
   struct Answer {
     std::string record;

@@ -11,7 +11,7 @@
 
 namespace galen::node {
 
-// A directory that stands for a machine's /, removed at the end.
+// A directory that replaces a machine's /, removed at the end.
 class TempRoot {
  public:
   TempRoot() {

@@ -101,7 +101,7 @@ TEST(Watcher, ACounterThatMovesIsAnEventWithoutAKernelLog) {
       MakeSampler("/proc/vmstat oom_kill event system.memory oom_kills count - 1 60s", root.path());
   const Sampler& counters = *sampler;
   const Watcher watcher(host, std::move(sampler), nullptr, Patterns(), hub, options);
-  // A file that is being written when it is looked for would be found a minute later only.
+  // If the file is being written during the discovery, it is only found a minute later.
   while (counters.counters() == 0) usleep(1000);
   // Counts on until it is seen: which sample is the first one is not known.
   std::future<v1::WatchEvent> event = first.promise.get_future();
@@ -112,7 +112,7 @@ TEST(Watcher, ACounterThatMovesIsAnEventWithoutAKernelLog) {
   EXPECT_EQ(event.get().finding().name(), "oom_kills");
 }
 
-// Counters whose driver does not answer until it is told to.
+// Counters whose driver only answers on command.
 class StuckSampler final : public Sampler {
  public:
   StuckSampler(std::shared_future<void> answer, std::promise<void> told)
@@ -150,7 +150,7 @@ TEST(Watcher, ACounterThatIsStuckNeitherHidesAKernelLineNorHoldsUpTheEnd) {
     kmsg.Say("3,2,2000000,-;NVRM: Xid (PCI:0000:b3:00): 79, pid=1, GPU has fallen off the bus.\n");
     EXPECT_EQ(first.promise.get_future().get().check(), "system.kernel_log");
   }
-  // What is noticed after the end reaches nobody.
+  // Nobody receives events after the end.
   answer.set_value();
   was_told.wait();
   EXPECT_EQ(events, 1);

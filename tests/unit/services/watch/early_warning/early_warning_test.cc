@@ -147,7 +147,7 @@ class EarlyWarningTest : public ::testing::Test {
   std::shared_ptr<JobFiles> jobs_;
   std::vector<std::string> problems_;
   absl::Status before_;  // why nothing is opened
-  absl::Status after_;   // why nobody hears that it was
+  absl::Status after_;   // why the answer to an opening is lost
   int calls_ = 0;
   std::map<std::string, galen::v1::CreateDiagnosisRequest> opened_;
 };
@@ -191,7 +191,7 @@ TEST_F(EarlyWarningTest, WhatWasDecidedAndNotOpenedIsOpenedByTheNext) {
   EXPECT_THAT(opened_, SizeIs(1));
 }
 
-// Killed when it was opened and nobody had noted it.
+// Killed after it was opened and before it was recorded.
 TEST_F(EarlyWarningTest, WhatWasOpenedAndNotNotedIsNotOpenedTwice) {
   after_ = absl::UnavailableError("the connection broke");
   auto first = Make("one");
@@ -292,7 +292,7 @@ TEST_F(EarlyWarningTest, ACancelledDiagnosisRaisesTheLimitsOfItsRules) {
   EXPECT_DOUBLE_EQ(state.raised().at("clock_below_peers"), 1.25);
 }
 
-// Who was overtaken writes nothing when it goes: the next one knows more.
+// A replica that lost the lead writes nothing when it stops: its successor knows more.
 TEST_F(EarlyWarningTest, WhoLostTheLeadLeavesWhatTheNextOneKept) {
   const auto kept = [&] {
     v1::EarlySubjects subjects;
@@ -312,7 +312,7 @@ TEST_F(EarlyWarningTest, WhoLostTheLeadLeavesWhatTheNextOneKept) {
   EXPECT_EQ(kept(), kBegin / 60 + 30);
 }
 
-// What the detectors kept means something else after rules changed their places.
+// The state of the detectors means something else after rules changed their places.
 TEST_F(EarlyWarningTest, WhatWasKeptOfOtherRulesIsNotTaken) {
   for (const bool same : {true, false}) {
     auto early = Make("one");
@@ -325,7 +325,7 @@ TEST_F(EarlyWarningTest, WhatWasKeptOfOtherRulesIsNotTaken) {
         store_->values().Get("watch.early.subjects", "0", clock_.Now()).value().value()));
     ASSERT_EQ(subjects.kind(), "gpu");
     for (v1::EarlySubjects::Subject& each : *subjects.mutable_subjects()) {
-      // The sum of the first rule. (Each time of another machine, as each is a cause of its own.)
+      // The sum of the first rule. (Each time of another machine, as each is a separate cause.)
       if (each.node() == (same ? "n2" : "n1")) each.set_numbers(1, 1e6F);
     }
     if (!same) subjects.set_rules(subjects.rules() + 1);
@@ -414,8 +414,8 @@ TEST_F(EarlyWarningTest, AStateThatCannotBeReadIsToldAndNotPassedOver) {
 
 // ---- held against the performance model
 
-// Two machines of job "llm-7b" that export its throughput, `of_low` of what the model says at the
-// least, from the first minute on; with `exported`, the site says itself that it is to be that.
+// Two machines of job "llm-7b" that export its throughput, `of_low` of the model's lower bound,
+// from the first minute on; with `exported`, the site itself exports this as the expected value.
 std::shared_ptr<telemetry::Source> Throughput(double of_low, std::optional<double> exported) {
   const double low = PredictJob(kJob, "job", Facts(), Calibrated()).value().low;
   std::map<std::string, std::string> families;
@@ -449,7 +449,7 @@ class PredictedTest : public EarlyWarningTest {
   void Describe(const std::string& text) const {
     std::ofstream(absl::StrCat(directory_, "/llm-7b.yaml"), std::ios::trunc) << text;
   }
-  // What is opened while the job does so.
+  // The descriptions of diagnoses opened for a job with this throughput.
   std::vector<std::string> Opened(double of_low, std::optional<double> exported = {}) {
     const auto early = Make("one", Throughput(of_low, exported));
     GoTo(10);

@@ -1,4 +1,4 @@
-// Claims about what is read of a directory of jobs.
+// Claims about reading a directory of jobs.
 #include "services/watch/early_warning/job_files.h"
 
 #include <gmock/gmock.h>
@@ -69,7 +69,7 @@ TEST_F(JobFilesTest, WhatCannotBeReadIsNamedOnceAndTheRestIsPredicted) {
   Write(".hidden", "hello");
   const auto files = Open();
   EXPECT_THAT(files->Refresh(), ElementsAre(HasSubstr("large.yaml: is larger than 1000 bytes"),
-                                            HasSubstr("notes.txt: is no job's description"),
+                                            HasSubstr("notes.txt: is not a job's description"),
                                             HasSubstr("other.yaml"), HasSubstr("unknown.yaml")));
   EXPECT_THAT(files->read()->jobs, ElementsAre(Pair("good", ::testing::_)));
   EXPECT_THAT(files->read()->problems, SizeIs(4));

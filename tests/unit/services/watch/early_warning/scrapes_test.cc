@@ -1,4 +1,4 @@
-// Claims about counters as they are scraped: beside the minute, and no later than now.
+// Claims about counters as they are scraped: near the minute, and no later than now.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ constexpr std::int64_t kStart = 1'700'000'040;  // a whole minute
 constexpr int kEnd = 130;                       // minutes
 constexpr int kTrouble = 80;
 
-// So much a minute from kTrouble on.
+// This much a minute from kTrouble on.
 double Grows(double minute, double each) { return each * std::max(0.0, minute - kTrouble); }
 
 // Two machines of two GPUs, each with counters that begin to grow.
@@ -62,7 +62,7 @@ std::string Scraped(int every, int second) {
   return text + "# EOF\n";
 }
 
-// Has nothing of what is still to come.
+// Has no samples from the future.
 class UntilNow final : public telemetry::Source {
  public:
   UntilNow(const Clock& clock, const std::string& text)

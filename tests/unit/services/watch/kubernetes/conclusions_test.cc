@@ -1,4 +1,4 @@
-// What stands in the event logs.
+// Conclusions from the event logs.
 #include "services/watch/kubernetes/conclusions.h"
 
 #include <gmock/gmock.h>

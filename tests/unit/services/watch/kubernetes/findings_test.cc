@@ -1,4 +1,4 @@
-// From reports to what stands on nodes.
+// From reports to findings on nodes.
 #include "services/watch/kubernetes/findings.h"
 
 #include <gmock/gmock.h>

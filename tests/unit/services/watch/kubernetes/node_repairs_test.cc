@@ -1,4 +1,4 @@
-// What persons approved is done once, to that node, and written down.
+// An approved action is done once, to that node, and recorded.
 #include "services/watch/kubernetes/node_repairs.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// What nodes of a cluster come to say.
+// The reports of a cluster's nodes.
 #include "services/watch/kubernetes/node_reporter.h"
 
 #include <gmock/gmock.h>

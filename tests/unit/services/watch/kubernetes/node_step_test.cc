@@ -1,4 +1,4 @@
-// What is done to a node, and when it is refused.
+// The steps that are taken on a node, and when they are refused.
 #include "services/watch/kubernetes/node_step.h"
 
 #include <gmock/gmock.h>
@@ -88,7 +88,7 @@ TEST(StepForTest, RefusesOneNodeMoreThanMayBeOutAndCountsOnlyThoseThatStillAre) 
   EXPECT_TRUE(StepFor(AnAction(), kCordon, Node("n1"), out, 5).patch.has_value());
   out[0] = Node("out-0", {{"taints", Json::array({{{"key", "galen.io/faulty"}}})}});
   EXPECT_TRUE(StepFor(AnAction(), kCordon, Node("n1"), out, 5).refused);
-  // The node itself is none more.
+  // The node itself does not count.
   out[0] = Node("n1", {{"taints", Json::array({{{"key", "galen.io/faulty"}}})}});
   EXPECT_TRUE(StepFor(AnAction(), kCordon, Node("n1"), out, 5).patch.has_value());
 }

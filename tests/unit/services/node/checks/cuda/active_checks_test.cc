@@ -139,7 +139,7 @@ TEST(ActiveGpuChecks, WhoeverCannotTellWhetherAGpuIsUsedLeavesItAlone) {
 }
 
 TEST(ActiveGpuChecks, AGpuOlderThanTheKernelsIsNotAccused) {
-  // What its driver says of kernels for Volta.
+  // The error of its driver for Volta's kernels.
   const std::string pascal =
       "name Tesla P100-PCIE-16GB\ncapability 60\n"
       "error cuModuleLoadData 209 -1 0\n";
@@ -257,7 +257,7 @@ TEST(CudaInit, OneGpuWhoseContextHangsLeavesTheOthersTold) {
 }
 
 TEST(GpuMemoryTest, AStuckBitIsFoundWithItsAddressAndBit) {
-  // Byte 4096 + 8 of what GPU 1 has; the first 512 hold what the kernel reports to.
+  // Byte 4096 + 8 of GPU 1's memory; the first 512 hold the kernel's report.
   FakeGpuMachine machine("stuck 1 4104 5 1\n");
   const CheckResult result = machine.Run("gpu.memory_test");
   EXPECT_EQ(result.status(), CheckResult::FAIL);
@@ -399,8 +399,8 @@ TEST(HostBandwidth, EachWayIsHeldAgainstTheFloor) {
 }
 
 TEST(HostBandwidth, DataThatComeBackChangedAreTold) {
-  // A bit of four words within the first MiB of the device's memory, where the copy goes: whatever
-  // the random data, one of them wants the other value.
+  // A bit of four words within the first MiB of the device's memory, the target of the copy: for
+  // any random data, one of them needs the other value.
   FakeGpuMachine machine(
       "stuck 0 65536 3 0\nstuck 0 65540 3 0\nstuck 0 65544 3 1\nstuck 0 65548 3 1\n");
   const CheckResult result = machine.Run("gpu.host_bandwidth");

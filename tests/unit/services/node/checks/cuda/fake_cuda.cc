@@ -1,5 +1,5 @@
-// A libcuda.so.1 that carries the driver's calls out on this machine's memory, so that the tests go
-// the whole way: dlopen, PTX, launches, copies. What it does wrong is scripted (fake_script.h).
+// A libcuda.so.1 that executes the driver's calls in this machine's memory, so that the tests cover
+// the whole way: dlopen, PTX, launches, copies. Its faults are scripted (fake_script.h).
 #include "tests/unit/services/node/checks/cuda/fake_machine.h"
 
 using namespace galen::fake;  // NOLINT(google-build-using-namespace)

@@ -29,17 +29,17 @@ namespace galen::node {
 // galen-gputest, and that loads the scripted libcuda.so.1 by its name.
 class FakeGpuMachine {
  public:
-  // The GPUs that nvidia-smi shows, idle, at the addresses that the driver tells.
+  // The GPUs that nvidia-smi shows, idle, at the driver's addresses.
   explicit FakeGpuMachine(const std::string& script, int gpus = 2)
       : folder_(std::filesystem::temp_directory_path() /
                 absl::StrCat("galen_fake_cuda_", getpid(), "_", next_++)) {
     std::filesystem::create_directories(folder_);
-    // 64 MiB are spared by the memory test; what is left is enough to test and quick.
+    // The memory test leaves 64 MiB free; the rest is enough to test and quick.
     std::ofstream(folder_ / "script") << "mib 66\nlog " << (folder_ / "log").string() << "\n"
                                       << script;
     setenv("LD_LIBRARY_PATH", GALEN_FAKE_DRIVER, 1);
     setenv("GALEN_FAKE_CUDA", (folder_ / "script").c_str(), 1);
-    // Whatever is set here is not for the tests.
+    // The GPU tests must ignore this setting.
     setenv("CUDA_VISIBLE_DEVICES", "7", 1);
     host_.SetLive(true);
     for (int i = 0; i < gpus; ++i) processes_.emplace_back();
@@ -52,10 +52,10 @@ class FakeGpuMachine {
     std::filesystem::remove_all(folder_);
   }
 
-  // How much of a GPU's memory is used, nvidia-smi does not tell.
+  // nvidia-smi does not report the used memory of a GPU.
   void HideMemory(int gpu) { UseMemory(gpu, -1); }
 
-  // So much of a GPU's memory is used.
+  // This much of a GPU's memory is used.
   void UseMemory(int gpu, int mib) {
     used_[gpu] = mib;
     TellNvidiaSmi();
@@ -76,8 +76,8 @@ class FakeGpuMachine {
     TellNvidiaSmi();
   }
 
-  // Runs the check as the executor does, judged by the shipped knowledge. Parameters: what the test
-  // sets, then short ones for tests.
+  // Runs the check as the executor does, judged by the shipped knowledge. Parameters: the test's
+  // own, then short defaults for tests.
   galen::v1::CheckResult Run(const std::string& name,
                              std::map<std::string, std::string> parameters = {}) {
     const knowledge::v1::Check* const spec = Knowledge().FindCheck(name);
@@ -106,7 +106,7 @@ class FakeGpuMachine {
                                             "no such check");
   }
 
-  // What each process of the driver said that it left behind.
+  // The objects that each process of the driver reported as left behind.
   std::string LeftBehind() const {
     std::ifstream file(folder_ / "log");
     std::ostringstream text;
@@ -150,10 +150,10 @@ class FakeGpuMachine {
   testing::FakeHost host_;
   Cancellation cancellation_;
   std::vector<std::string> processes_;
-  std::map<int, int> used_;  // MiB; below 0: not told
+  std::map<int, int> used_;  // MiB; below 0: not reported
 };
 
-// The value of a finding as people read it, "unknown", or "(none)" when it was not emitted.
+// The value of a finding as people read it, "unknown", or "(none)" if it was not emitted.
 inline std::string ValueOf(const galen::v1::CheckResult& result, absl::string_view name,
                            absl::string_view device) {
   for (const galen::v1::Finding& finding : result.findings()) {

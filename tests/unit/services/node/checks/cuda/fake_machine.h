@@ -48,7 +48,7 @@ struct Device {
   double clock = 0;                             // seconds of work done
 };
 
-// What a context has room for over PCIe.
+// Limit for the peers of a context over PCIe.
 inline constexpr std::size_t kMostPeers = 8;
 
 struct Context {
@@ -83,7 +83,7 @@ class Driver {
     }
   }
 
-  // What a process leaves behind when it returns from main: nothing, it is hoped.
+  // Logs the objects that a process leaves behind when it returns from main; there should be none.
   ~Driver() {
     if (script_.log.empty()) return;
     std::size_t allocations = 0;
@@ -95,7 +95,7 @@ class Driver {
 
   const Script& script() const { return script_; }
 
-  // What the script has this call do; does not come back from one that hangs.
+  // Applies the script to this call; does not return from a call that hangs.
   int Enter(const char* call, int gpu) {
     for (std::size_t i = 0; i < script_.faults.size(); ++i) {
       const CallFault& fault = script_.faults[i];
@@ -129,7 +129,7 @@ class Driver {
     return nullptr;
   }
 
-  // Counts a launch against what the GPU bears.
+  // Counts a launch towards the limit of the GPU.
   void Burden(int gpu) {
     if (gpu != script_.overload_gpu) return;
     const auto now = std::chrono::steady_clock::now();
@@ -138,7 +138,7 @@ class Driver {
     if (++launches_without_rest_ > script_.overload_launches) std::ofstream(LostMark()) << "lost";
   }
 
-  // Bits that do not take what is written.
+  // Bits that do not keep written values.
   void Stick(Device& device) {
     ++writes;
     for (const StuckBit& stuck : script_.stuck) {
@@ -184,7 +184,7 @@ class Arguments {
     ++next_;
     return value;
   }
-  // Whether the kernel takes just these, by its PTX.
+  // Whether the kernel takes exactly these, by its PTX.
   bool right() const { return !wrong_ && next_ == function_.parameters.size(); }
 
  private:
@@ -194,8 +194,8 @@ class Arguments {
   bool wrong_ = false;
 };
 
-// Runs a kernel by its name. Kernels are written anew here, after what the .cu files say that they
-// do; only the words of patterns and the steps of a lane are theirs.
+// Runs a kernel by its name. Kernels are reimplemented here from the descriptions in the .cu files;
+// they share only the words of patterns and the steps of a lane.
 int Launch(Driver& driver, const Function& function, unsigned blocks, void** values);
 
 }  // namespace galen::fake

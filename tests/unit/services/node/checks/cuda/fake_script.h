@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-// What the scripted driver (fake_cuda.cc) plays, read from the file that GALEN_FAKE_CUDA names: a
-// statement a line, words parted by spaces.
+// The script of the driver (fake_cuda.cc), read from the file that GALEN_FAKE_CUDA names: one
+// statement a line, words separated by spaces.
 namespace galen::fake {
 
 // "error CALL CODE GPU AFTER": call number AFTER (from 0) and later ones of CALL on that GPU
@@ -48,7 +48,7 @@ struct Script {
   unsigned sms = 4;                            // sms N
   std::string name = "NVIDIA A100-SXM4-80GB";  // name REST OF LINE
   int capability = 80;                         // capability N
-  std::string log;         // log PATH: what is left behind, one line a process that exits
+  std::string log;         // log PATH: objects left behind, one line for each process
   bool no_tensor = false;  // no_tensor: the driver refuses the module
   // rate GPU h2d|d2h|memory|gemm GB_PER_S: how fast, by the fake's own clock
   double h2d = 25;

@@ -69,7 +69,7 @@ TEST_F(GpuTestRunner, TheDeadlineEndsIt) {
   EXPECT_EQ(Run("exec sleep 600", absl::Milliseconds(300)).end, End::kLate);
 }
 
-// Whether a process does not run any more; a zombie that nobody waits for does not.
+// Whether a process has ended; a zombie has ended, too.
 bool IsGone(std::int64_t pid) {
   std::ifstream file(absl::StrCat("/proc/", pid, "/stat"));
   std::string number;

@@ -27,7 +27,7 @@ class Buffer {
   std::unique_ptr<std::uint32_t, void (*)(void*)> words_;
 };
 
-// Memory with one bit that does not take what is written, and a record of what was done.
+// Memory with one bit that does not keep written values, and a record of the operations.
 class StuckMemory final : public PatternMemory {
  public:
   StuckMemory(std::uint32_t* words, std::uint64_t offset, unsigned bit, unsigned value)
@@ -125,7 +125,7 @@ TEST(PatternRun, ABitThatIsStuckEitherWayIsFoundByEveryFamily) {
 }
 
 TEST(PatternRun, CrossedAddressLinesAreFoundByTheAddressPattern) {
-  // Memory half of which is the other half once more, as when an address line is dead.
+  // Memory in which one half mirrors the other, like with a dead address line.
   class Folded final : public PatternMemory {
    public:
     explicit Folded(std::uint32_t* words) : host_(words, kBytes) {}
@@ -133,7 +133,7 @@ TEST(PatternRun, CrossedAddressLinesAreFoundByTheAddressPattern) {
     std::uint64_t chunk() const override { return kBytes / 2; }
     void Write(Pattern pattern, std::uint64_t offset, std::uint64_t bytes) override {
       host_.Write(pattern, offset, bytes);
-      // What is written to one half stands in the other too.
+      // A write to one half appears in the other too.
       auto* const words = words_of();
       const std::uint64_t other = (offset + kBytes / 2) % kBytes;
       std::copy(words + offset / 4, words + (offset + bytes) / 4, words + other / 4);

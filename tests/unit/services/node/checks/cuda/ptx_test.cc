@@ -74,7 +74,7 @@ TEST(Ptx, MemoryIsSweptSixteenBytesAtATime) {
 TEST(Ptx, ComputesWithOneRightAnswer) {
   const fake::PtxModule module = fake::ReadPtx(kKernelsPtx);
   const std::string& compute = EntryOf(module, "galen_compute").body;
-  // Round to nearest, small numbers kept: what the processor does.
+  // Round to nearest, denormals kept, like the processor.
   EXPECT_THAT(compute, HasSubstr("fma.rn.f32"));
   EXPECT_THAT(compute, HasSubstr("fma.rn.f64"));
   EXPECT_THAT(compute, Not(HasSubstr(".ftz")));

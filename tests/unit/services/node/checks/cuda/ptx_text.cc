@@ -30,7 +30,7 @@ std::size_t BytesOf(const std::string& type) {
 
 bool IsWord(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-// Words of `line` that begin with a letter, "_", "$" or "%", with what stands before them.
+// Words of `line` that begin with a letter, "_", "$" or "%", with the text before them.
 std::vector<std::string> Names(const std::string& line) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < line.size();) {
@@ -45,7 +45,7 @@ std::vector<std::string> Names(const std::string& line) {
   return names;
 }
 
-// What the body of an entry uses and does not have; "" when it has all.
+// The names that the body of an entry uses without a declaration; "" if there are none.
 std::string FaultOfBody(const PtxEntry& entry) {
   std::map<std::string, int> registers;  // prefix: how many
   std::set<std::string> symbols;

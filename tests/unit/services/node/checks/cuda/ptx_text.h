@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-// As much of PTX as can be told without NVIDIA's assembler.
+// The parts of PTX that can be verified without NVIDIA's assembler.
 namespace galen::fake {
 
 struct PtxEntry {
@@ -23,7 +23,7 @@ struct PtxModule {
 };
 
 // Reads a module: directives, entries with their parameters, balanced braces; every register that
-// is used is declared, every label that is jumped to stands, every symbol named is a shared
+// is used is declared, every label that is jumped to exists, every symbol named is a shared
 // variable of its entry or one of its parameters.
 PtxModule ReadPtx(const std::string& text);
 

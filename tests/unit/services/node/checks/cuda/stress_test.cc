@@ -22,7 +22,7 @@ TEST(StressPower, AGoodGpuReachesItsPowerAndComputesRight) {
   EXPECT_EQ(ValueOf(result, "power_limit_w", "gpu:0"), "400");
   EXPECT_EQ(ValueOf(result, "sm_clock_min_mhz", "gpu:0"), "1410");
   EXPECT_EQ(ValueOf(result, "temperature_max_c", "gpu:0"), "61");
-  // The full load did no harm, so what a lower limit would have done nobody knows.
+  // The full load did no harm, so the effect of a lower limit is unknown.
   EXPECT_EQ(ValueOf(result, "stable_at_lower_limit", "gpu:0"), "unknown");
 }
 

@@ -99,7 +99,7 @@ TEST(AmdSmi, EveryCheckThatIsNotOnlyOfNvidiaWorksOnIt) {
   EXPECT_EQ(ValueOf(RunGpuCheck("gpu.driver", host), "module_version", ""), "6.8.5");
   EXPECT_EQ(ValueOf(RunGpuCheck("gpu.processes", host), "memory_used_mib", "gpu:0"), "285");
   EXPECT_EQ(ValueOf(RunGpuCheck("gpu.firmware", host), "vbios_versions_distinct", ""), "1");
-  // What only NVIDIA has is skipped, not failed.
+  // Checks of features that only NVIDIA has are skipped, not failed.
   for (const char* check : {"gpu.row_remap", "gpu.settings", "gpu.fabric_state", "gpu.inforom"}) {
     EXPECT_TRUE(absl::IsNotFound(RunGpuCheck(check, host).status())) << check;
   }
@@ -153,7 +153,7 @@ TEST(AmdSysfs, ALiveNodeNeedsNoTool) {
   EXPECT_THAT(xgmi->excerpt, HasSubstr("xgmi_wafl_err_count"));
 }
 
-// One card of AMD's, of which nothing more is told.
+// One AMD card without further data.
 std::string AddCard(FakeHost& host, int number) {
   const std::string card = absl::StrCat("/sys/class/drm/card", number, "/device/");
   host.AddFile(card + "vendor", "0x1002\n");
@@ -224,7 +224,7 @@ TEST(AmdSysfs, ARegisterOfOnesCountsNoError) {
     const Gpu& gpu = state->gpus[0];
     EXPECT_EQ(gpu.ecc.since_boot.dram_uncorrectable, std::nullopt) << ones;
     EXPECT_EQ(gpu.ecc.since_boot.dram_correctable, std::nullopt) << ones;
-    // Of two blocks the one that was asleep may have errors.
+    // One of the two blocks was asleep and may have errors.
     EXPECT_EQ(gpu.ecc.since_boot.sram_uncorrectable, std::nullopt) << ones;
     EXPECT_EQ(gpu.ecc.since_boot.sram_correctable, 4) << ones;
     EXPECT_EQ(gpu.xgmi.uncorrectable, std::nullopt) << ones;
@@ -279,7 +279,7 @@ TEST(AmdSysfs, ABadPageListThatCannotBeReadLeavesItToTheTools) {
   const std::string card = "/sys/class/drm/card1/device/";
   host.AddFile(card + "vendor", "0x1002\n");
   host.AddFile(card + "uevent", "PCI_SLOT_NAME=0000:05:00.0\n");
-  // Something below it tells that the list is there; what it holds was not captured.
+  // A file below it shows that the list exists; its content was not captured.
   host.AddFile(card + "ras/gpu_vram_bad_pages/x", "");
   const auto state = QueryAmd(host);
   ASSERT_TRUE(state.ok()) << state.status();
@@ -409,7 +409,7 @@ TEST(AmdFirmware, AListedMesIsKnownDefectiveAndAnotherIsNot) {
   EXPECT_EQ(
       ValueOf(RunGpuCheck("gpu.firmware", host_with("0x00000080")), "known_defective", "gpu:0"),
       "false");
-  // Nobody vouches for what the list does not know.
+  // A firmware version that is not in the list may be good or defective.
   EXPECT_EQ(ValueOf(RunGpuCheck("gpu.firmware", Instinct()), "known_defective", "gpu:0"),
             "unknown");
 }

@@ -17,7 +17,7 @@
 
 namespace galen::node {
 
-// The knowledge of this repository: checks go by its thresholds.
+// The knowledge of this repository: checks use its thresholds.
 inline const knowledge::Knowledge& RepositoryKnowledge() {
   static const auto* const knowledge = [] {
     std::vector<knowledge::Problem> problems;
@@ -56,7 +56,7 @@ inline knowledge::v1::KnowledgeBase KnownModels() {
   return base;
 }
 
-// The value of a finding as people read it, "unknown", or "(none)" when it was not emitted.
+// The value of a finding as people read it, "unknown", or "(none)" if it was not emitted.
 inline std::string ValueOf(const absl::StatusOr<CheckOutput>& output, absl::string_view name,
                            absl::string_view device) {
   if (!output.ok()) return std::string(output.status().message());

@@ -1,16 +1,18 @@
-// A libnvidia-ml.so.1 that answers from a script: the JSON file that GALEN_FAKE_NVML names, read
-// anew by each nvmlInit_v2.
+// A libnvidia-ml.so.1 that answers from a script: the JSON file that GALEN_FAKE_NVML names, which
+// each nvmlInit_v2 reads again.
 //
 //   {"init": 18, "driver": "550.54.14", "cuda": 12040, "names": {"4711": "python3"},
 //    "gpus": [{"nvmlDeviceGetName": "NVIDIA A100-SXM4-80GB",
-//              "nvmlDeviceGetTemperature/0": 36,                      numbers after "/" are
-//              arguments "nvmlDeviceGetSerial": {"error": 4},                   fails with that
-//              code "nvmlDeviceGetEccMode": [1, 1],                        several results
-//              "nvmlDeviceGetPcieReplayCounter": {"start": 5, "step": 3},   grows with each init
-//              "nvmlDeviceGetPowerUsage": {"hang": true},             until <script>.release
-//              exists, then fails "handle": {"error": 15}}]}
+//              "nvmlDeviceGetTemperature/0": 36,
+//              "nvmlDeviceGetSerial": {"error": 4},
+//              "nvmlDeviceGetEccMode": [1, 1],
+//              "nvmlDeviceGetPcieReplayCounter": {"start": 5, "step": 3},
+//              "nvmlDeviceGetPowerUsage": {"hang": true},
+//              "handle": {"error": 15}}]}
 //
-// What a script does not tell is NOT_SUPPORTED.
+// Numbers after "/" are arguments; "error" fails with that code; an array has several results;
+// "start" grows by "step" with each init; "hang" waits until <script>.release exists, then fails.
+// A value that a script does not contain is NOT_SUPPORTED.
 #include <unistd.h>
 
 #include <algorithm>
@@ -148,7 +150,8 @@ Return nvmlShutdown() {
   return 0;
 }
 
-// How many callers have it open, or hang in it: a reader must leave nothing open. For tests alone.
+// The number of callers that have it open, or hang in it: a reader must leave nothing open. For
+// tests alone.
 int FakeNvmlOpenCount() { return open_count + hanging; }
 
 const char* nvmlErrorString(Return code) {

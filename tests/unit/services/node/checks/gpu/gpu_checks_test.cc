@@ -40,7 +40,7 @@ TEST(GpuChecks, AreSkippedWithoutAnNvidiaDriver) {
   }
   host.AddCommand("lspci -vvv -nn", "00:00.0 Host bridge [0600]: X [8086:0000]\n");
   for (const NamedCheck& check : GpuChecks()) {
-    // Nothing was said of AMD's.
+    // Nothing was captured about AMD.
     if (check.name == "gpu.xgmi") continue;
     const auto output = RunGpuCheck(check.name, host);
     ASSERT_FALSE(output.ok()) << check.name;
@@ -343,7 +343,7 @@ TEST(PcieErrors, FatalErrorsAreCountedByTheKernelToo) {
                "Undefined 0\nDLP 0\nTOTAL_ERR_FATAL 0\n");
   const auto output = RunGpuCheck("gpu.pcie_errors", host);
   EXPECT_EQ(ValueOf(output, "aer_uncorrectable", "gpu:0"), "2");
-  // Errors that were not fatal are told by the log alone.
+  // Only the log reports errors that were not fatal.
   EXPECT_EQ(ValueOf(output, "aer_uncorrectable", "gpu:1"), "unknown");
   EXPECT_THAT(MessageOf(output), HasSubstr("GPU 0: 2 uncorrected AER errors"));
 }
@@ -466,12 +466,12 @@ TEST(Processes, AreForeignOnlyWhereTheJobsOwnAreKnown) {
   EXPECT_EQ(ValueOf(RunGpuCheck("gpu.processes", host), "foreign_process", "gpu:3"), "unknown");
   host.SetJobEnvironment({{"RANK", "0"}});
   host.AddFile("/proc/100/status", "", host::View::kJob);
-  // Nothing tells who started 998.
+  // The parent of 998 is unknown.
   EXPECT_EQ(ValueOf(RunGpuCheck("gpu.processes", host), "foreign_process", "gpu:3"), "unknown");
   host.AddCommand(kPs, Ps({{100, 1, "python3"}, {998, 1, "python3"}, {999, 1, "nv-hostengine"}}));
   const auto output = RunGpuCheck("gpu.processes", host);
   EXPECT_EQ(ValueOf(output, "foreign_process", "gpu:0"), "false");
-  // A daemon is nobody's.
+  // A daemon belongs to no user.
   EXPECT_EQ(ValueOf(output, "foreign_process", "gpu:1"), "false");
   EXPECT_EQ(ValueOf(output, "foreign_process", "gpu:2"), "false");
   EXPECT_EQ(ValueOf(output, "foreign_process", "gpu:3"), "true");

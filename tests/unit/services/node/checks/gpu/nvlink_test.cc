@@ -100,7 +100,7 @@ TEST(NvlinkStatus, ALoneGpuMayHaveNothingToLinkTo) {
                          "no NVLink of the only GPU is active, and nothing tells whether it is "
                          "linked to any"));
   }
-  // With one active link it is linked, and with another GPU beside it, it ought to be.
+  // With one active link it is connected, and with another GPU present, it should be.
   FakeHost one;
   one.AddCommand(kStatus, Links(0, kA100, 1, 11));
   EXPECT_EQ(
@@ -111,7 +111,7 @@ TEST(NvlinkStatus, ALoneGpuMayHaveNothingToLinkTo) {
   const auto output = RunGpuCheck("gpu.nvlink_status", two, KnownModels());
   EXPECT_EQ(ValueOf(output, "links_inactive", "gpu:0"), "12");
   EXPECT_EQ(ValueOf(output, "links_inactive", "gpu:1"), "12");
-  // A board with a bridge tells that there is none.
+  // A board that can have a bridge shows that none is installed.
   FakeHost bridge;
   bridge.AddCommand(kStatus, AllInactive(0, kPcie));
   EXPECT_EQ(ValueOf(RunGpuCheck("gpu.nvlink_status", bridge), "bridge_installed", "gpu:0"),

@@ -26,7 +26,7 @@ using ::galen::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// One healthy GPU, as the library is told of it.
+// One healthy GPU, in the script of the library.
 constexpr char kGpu[] = R"({
   "nvmlDeviceGetName": "NVIDIA H100 80GB HBM3",
   "nvmlDeviceGetArchitecture": 9,
@@ -72,7 +72,7 @@ constexpr char kGpu[] = R"({
   "field/230/0": 0
 })";
 
-// The same machine in the words of nvidia-smi.
+// The same machine in the output of nvidia-smi.
 constexpr char kXml[] = R"(<?xml version="1.0" ?>
 <!DOCTYPE nvidia_smi_log SYSTEM "nvsmi_device_v12.dtd">
 <nvidia_smi_log><driver_version>550.54.14</driver_version><cuda_version>12.4</cuda_version>
@@ -143,7 +143,7 @@ class Nvml : public ::testing::Test {
          .age = absl::ZeroDuration()});
   }
   ~Nvml() override {
-    // Whoever hangs goes on, and is gone before the next test.
+    // Calls that hang continue, and end before the next test.
     std::ofstream(path_ + ".release") << "go on\n";
     while (OpenCount() > 0) std::this_thread::yield();
     Use({});
@@ -166,13 +166,13 @@ class Nvml : public ::testing::Test {
 
   // The healthy GPU with one answer changed or added.
   static std::string GpuWith(absl::string_view name, absl::string_view answer) {
-    // Of two equal keys the last one counts.
+    // If a key occurs twice, the last one counts.
     return absl::StrReplaceAll(
         kGpu,
         {{"\"field/230/0\": 0", absl::StrCat("\"field/230/0\": 0, \"", name, "\": ", answer)}});
   }
 
-  // How many callers have the library open.
+  // The number of callers that have the library open.
   static int OpenCount() {
     void* const library = dlopen(GALEN_FAKE_NVML_LIBRARY, RTLD_LAZY);
     return reinterpret_cast<int (*)()>(dlsym(library, "FakeNvmlOpenCount"))();
@@ -210,7 +210,7 @@ TEST_F(Nvml, GivesTheStateThatNvidiaSmiGivesOfTheSameMachine) {
   EXPECT_TRUE(left.mig == right.mig);
   EXPECT_TRUE(left.processes == right.processes);
   EXPECT_TRUE(left == right);
-  // And it is no empty state.
+  // The state is not empty.
   EXPECT_EQ(left.ecc.lifetime.sram_uncorrectable, 1);
   EXPECT_EQ(left.thermal.margin_to_slowdown, 44);
   EXPECT_EQ(left.fabric.health_bad, false);
@@ -220,7 +220,7 @@ TEST_F(Nvml, EveryCheckFindsTheSameThroughBothSources) {
   Gpus({kGpu});
   FakeHost bundle;
   bundle.AddCommand("nvidia-smi -q -x", kXml);
-  // What only one of them can tell: the duration, and what takes two readings.
+  // Findings that only one of them has: the duration, and the rate, which takes two readings.
   const auto told = [](const absl::StatusOr<CheckOutput>& output) {
     std::string text;
     if (!output.ok()) return std::string(output.status().message());
@@ -262,7 +262,7 @@ TEST_F(Nvml, ALostGpuStaysVisibleAsLost) {
   EXPECT_FALSE(state->gpus[0].lost);
   EXPECT_TRUE(state->gpus[1].lost);
   EXPECT_TRUE(state->gpus[2].lost);
-  // It is not asked again, and nothing is made up.
+  // It is not asked again, and no value is invented.
   EXPECT_EQ(state->gpus[2].thermal.core, std::nullopt);
   const auto health = RunGpuCheck("gpu.smi_health", host_);
   EXPECT_EQ(ValueOf(health, "exit_code", ""), "15");
@@ -392,7 +392,7 @@ TEST_F(Nvml, ReplaysThatGoOnHaveARate) {
   // Gen5, of whose lanes 8 are used.
   EXPECT_EQ(ValueOf(output, "replay_limit_per_min", "gpu:1"), "16");
   EXPECT_GT(rate, 16);
-  // What a whole minute may have, a burst may have too: it does not tell of the minute.
+  // A burst may have as many replays as a whole minute: it says nothing about the minute.
   EXPECT_EQ(ValueOf(output, "replay_rate_per_min", "gpu:2"), "unknown");
   EXPECT_THAT(MessageOf(output), HasSubstr("while it was watched"));
   EXPECT_THAT(MessageOf(output), HasSubstr("replays a minute"));

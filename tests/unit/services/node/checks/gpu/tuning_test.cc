@@ -1,4 +1,4 @@
-// Claims about what somebody tuned: clock offsets, and a supply that is too small.
+// Claims about tuned settings: clock offsets, and a supply that is too small.
 #include <string>
 #include <vector>
 

@@ -344,7 +344,7 @@ TEST(NetReachability, TwoNodesReachEachOther) {
   client.join();
   ASSERT_TRUE(served.ok()) << served.status();
   ASSERT_TRUE(client_output.ok()) << client_output.status();
-  // It connected to nobody.
+  // It has no connection.
   EXPECT_EQ(ValueOf(*served, "connect_failed", "peer:127.0.0.1"), "?");
   EXPECT_NE(ValueOf(*served, "path_mtu", "peer:127.0.0.1"), "?");
   EXPECT_EQ(ValueOf(*client_output, "connect_failed", "peer:127.0.0.1"), "0");

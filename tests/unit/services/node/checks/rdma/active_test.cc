@@ -48,7 +48,7 @@ TEST(RdmaActive, ACapturedRunOfPerftestStandsForThePair) {
   EXPECT_EQ(ValueOf(*output, "gbps_host", "nic:mlx5_0/port:1"), "394.02");
   EXPECT_EQ(ValueOf(*output, "failed", "nic:mlx5_0/port:1"), "false");
   EXPECT_EQ(output->findings[0].expected(), "390");  // of the model, from the knowledge
-  // It had a peer, so it is no loopback.
+  // It had a peer, so it is not a loopback.
   EXPECT_EQ(CheckLoopback(Context(host, "rdma.loopback")).status().code(),
             absl::StatusCode::kUnavailable);
 }
@@ -131,7 +131,7 @@ std::string FloorAt(const std::string& rate, const char* bandwidth = kBandwidth)
 TEST(RdmaActive, TheFloorIsThatOfTheRateThePortRunsAt) {
   EXPECT_EQ(FloorAt("400 Gb/sec (4X NDR)"), "390");
   EXPECT_EQ(FloorAt("200 Gb/sec (2X NDR)"), "190");
-  EXPECT_EQ(FloorAt("50 Gb/sec (1X HDR)"), "?");  // nobody says what is right there
+  EXPECT_EQ(FloorAt("50 Gb/sec (1X HDR)"), "?");  // no expected value is known there
 }
 
 TEST(RdmaActive, SmallMessagesAreHeldAgainstNoFloor) {
@@ -150,7 +150,7 @@ TEST(RdmaActive, SmallMessagesAreHeldAgainstNoFloor) {
   Measured measured;
   measured.own.device = "mlx5_0";
   measured.gbps_one = measured.gbps_many = 170;
-  // What the memory that may be locked is enough for.
+  // The message size that the limit of locked memory allows.
   measured.message_bytes = 64 << 10;
   CheckOutput small;
   AddMeasured(Context(host, "rdma.pair"), *ports, measured, "gbps_host", 1 << 20, &small);

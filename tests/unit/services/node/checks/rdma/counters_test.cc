@@ -38,7 +38,7 @@ TEST(RdmaCounters, ACaptureKnowsNoGrowth) {
   EXPECT_THAT(output->excerpt, ::testing::HasSubstr("link_downed 9 since boot"));
 }
 
-// What finding `name` says after `seconds` in which one counter grew by `grown`.
+// The value of finding `name` after `seconds` in which one counter grew by `grown`.
 std::string After(double seconds, const std::string& counter, std::int64_t grown,
                   const std::string& name) {
   CheckOutput output;
@@ -93,7 +93,7 @@ TEST(RdmaCounters, OnlyATotalTellsThatNothingHappenedBefore) {
   EXPECT_EQ(ValueOf(output, "resent_total", "d"), "?");
 }
 
-// What finding `name` says of a counter that stood so before and after.
+// The value of finding `name` for a counter with these values before and after.
 std::string Between(const std::string& counter, std::int64_t before, std::int64_t after,
                     const std::string& name) {
   CheckOutput output;

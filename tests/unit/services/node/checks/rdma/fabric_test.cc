@@ -64,7 +64,7 @@ TEST(RdmaFabric, ASwitchWithAFaultyFanIsFound) {
   };
   EXPECT_THAT(faults("test1.out"), ElementsAre("fan status ERROR"));
   EXPECT_THAT(faults("test2.out"), IsEmpty());
-  EXPECT_THAT(faults("test1-missing.out"), IsEmpty());  // what is missing is not known
+  EXPECT_THAT(faults("test1-missing.out"), IsEmpty());  // missing values are unknown
 }
 
 TEST(RdmaFabric, HostileTextIsRefused) {

@@ -87,7 +87,7 @@ int PollCq(ibv_cq* cq, int most, ibv_wc* done) {
 
 constexpr std::size_t kPage = 4096;
 
-// Whether so much more may be locked, and is.
+// Locks this much more memory if it is allowed.
 bool Lock(World& world, std::size_t bytes) {
   if (world.locked > world.script.most_locked || bytes > world.script.most_locked - world.locked) {
     errno = ENOMEM;

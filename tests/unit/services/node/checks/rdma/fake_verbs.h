@@ -3,22 +3,22 @@
 
 #include <cstddef>
 
-// What the adapter of the scripted libibverbs does wrong. It has one device, "fake0", whose queue
+// The faults of the adapter in the scripted libibverbs. It has one device, "fake0", whose queue
 // pairs reach each other within the process.
 struct FakeVerbsScript {
   bool port_down = false;
   bool datagrams_only = false;  // has no reliable connected queue pairs, as EFA
-  bool corrupts = false;        // flips a bit of what is written to the beginning of the target
+  bool corrupts = false;        // flips a bit of the data written to the beginning of the target
   bool swallows = false;        // takes writes and never answers
   int fails_after = -1;         // writes until one fails with "transport retry counter exceeded"
-  // Bytes that may be locked at a time: what is registered, and a page for each queue.
+  // Bytes that may be locked at a time: registered memory, and a page for each queue.
   std::size_t most_locked = ~std::size_t{0};
 };
 
 extern "C" {
 // Sets the script; thread-safe.
 void fake_verbs_set(const FakeVerbsScript* script);
-// How many contexts, domains, regions and queues are open.
+// The number of open contexts, domains, regions and queues.
 int fake_verbs_open();
 }
 

@@ -1,4 +1,4 @@
-// What real tools printed, read in place from ../shared/fixtures.
+// Outputs of real tools, read in place from ../shared/fixtures.
 #include <string>
 
 #include "gmock/gmock.h"

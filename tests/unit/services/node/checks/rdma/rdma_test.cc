@@ -141,7 +141,7 @@ FakeHost Node(const std::vector<std::string>& rates, const std::string& layer = 
   return host;
 }
 
-// Which ports run at less than they should, "rate" or "width" before each.
+// The ports below their expected speed, with "rate" or "width" before each.
 std::vector<std::string> Slow(const FakeHost& host) {
   const auto output = CheckRdmaLink({host, RealKnowledge()});
   if (!output.ok()) return {output.status().ToString()};
@@ -178,7 +178,7 @@ TEST(RdmaLink, WhereAllPortsAgreeOnLessTheSiteIsBuiltSo) {
   const FakeHost node = Node({kHdr, kHdr});
   const auto output = CheckRdmaLink({node, RealKnowledge()});
   ASSERT_TRUE(output.ok()) << output.status();
-  // The other nodes tell whether it is.
+  // The other nodes show whether it is.
   EXPECT_EQ(ValueOf(*output, "fabric_rate_of_model_pct"), "50");
   EXPECT_EQ(ValueOf(*output, "rate_expected_gbps", "nic:mlx5_0/port:1"), "?");
   EXPECT_THAT(output->message, ::testing::HasSubstr("50 % of what its adapters can"));
@@ -263,7 +263,7 @@ TEST(RdmaTransceiver, AnAlarmOfOneLaneIsAFaultOfTheModule) {
   EXPECT_THAT(sound->faults, IsEmpty());
 }
 
-// How many devices the bus says there should be where the RDMA devices are these functions.
+// The number of devices that the bus expects if the RDMA devices are these functions.
 std::string OnBus(const std::vector<std::string>& functions, const std::string& lspci) {
   FakeHost host;
   int i = 0;
@@ -288,7 +288,7 @@ TEST(RdmaDevices, AdaptersOfOtherVendorsAreCountedOnTheBus) {
                   "00:07.0 Ethernet controller [0200]: Amazon.com, Inc. Elastic Fabric Adapter "
                   "(EFA) [1d0f:efa2]\n"),
             "2");
-  // Beside adapters of the fabric a server has ports of the same vendor that speak no RDMA.
+  // Besides adapters of the fabric, a server has ports of the same vendor that do not support RDMA.
   EXPECT_EQ(OnBus({"0000:1a:00.0"},
                   "1a:00.0 Ethernet controller [0200]: Broadcom Inc. BCM57608 [14e4:1760]\n"
                   "3c:00.0 Ethernet controller [0200]: Broadcom Inc. BCM57608 [14e4:1760]\n"
@@ -340,7 +340,7 @@ TEST(RdmaDevices, ABondIsOneDeviceOverTwoFunctions) {
   ASSERT_TRUE(output.ok()) << output.status();
   EXPECT_EQ(ValueOf(*output, "device_count_expected"), "1");
 
-  // An adapter beside it is missing all the same.
+  // Another adapter is missing all the same.
   FakeHost other;
   AddPort(other, "mlx5_bond_0", "4: ACTIVE", kNdr, "Ethernet", "MT4125");
   other.AddCommand("lspci -vvv -nn",
@@ -371,8 +371,8 @@ TEST(Gid, AnIndexThatIsNotRoceV2IsInvalid) {
   EXPECT_EQ(ValueOf(*output, "configured_index_valid", "nic:mlx5_0/port:1"), "false");
 }
 
-// The default index of a RoCE port whose GID 0 is link-local and 3 of RoCE v2, and what the job
-// says.
+// The default index of a RoCE port with a link-local GID 0 and GID 3 of RoCE v2, and the job's
+// setting.
 std::string DefaultIndex(const std::string& log, std::map<std::string, std::string> environment) {
   FakeHost host;
   AddPort(host, "mlx5_0", "4: ACTIVE", kNdr, "Ethernet", "MT4129");
@@ -436,14 +436,14 @@ TEST(Gid, WhereAnIndexStandsInTheTableIsNoFaultByItself) {
     ASSERT_NE(spec, nullptr) << finding;
     EXPECT_FALSE(spec->has_abnormal()) << finding;
   }
-  // Where NCCL chooses, each node may have its own.
+  // If NCCL chooses, each node may have its own.
   for (const auto& comparison : RealKnowledge().FindCheck("rdma.gid")->comparisons()) {
     EXPECT_TRUE(comparison.of() == "configured_index_valid" ||
                 comparison.of() == "configured_address_kind");
   }
 }
 
-// An adapter with this link, below a bridge with that one ("" for none).
+// An adapter with this link, below a bridge with the other link ("": none).
 std::string Downgraded(const std::string& bridge, const std::string& more = "") {
   FakeHost host;
   host.AddCommand(

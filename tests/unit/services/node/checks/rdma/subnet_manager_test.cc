@@ -48,7 +48,7 @@ TEST(SubnetManager, AnUpstreamBuildDoesNotServeNdr) {
   hdr.AddLog("opensm.log", kOpenSm, hdr.name());
   EXPECT_EQ(SubnetManagerOf(hdr, "vendor"), "upstream 3.3.24");
 
-  // The manager may stand at a slower port of the same fabric.
+  // The manager may run on a slower port of the same fabric.
   FakeHost head;
   AddFabricPort(head, "mlx5_0", "4: ACTIVE", "200 Gb/sec (4X HDR)");
   head.AddLog("opensm.log",
@@ -78,7 +78,8 @@ TEST(SubnetManager, ThatOfTheVendorAndOneElsewhereAreNoFault) {
   EXPECT_EQ(OpenSmPackage("opensm-libs-3.3.24-2.el9\nopensm-3.3.24-2.el9.x86_64\n"), "3.3.24");
 }
 
-// Whether a manager is there by a port of that state and manager's address, and what sminfo says.
+// Whether a manager exists, for a port with this state and manager address, and this output of
+// sminfo.
 std::string Manager(const char* state, const char* sm_lid, const char* out, const char* err,
                     int exit_code) {
   FakeHost host;
@@ -122,7 +123,7 @@ TEST(SubnetManager, ThatCouldNotBeAskedIsNotGone) {
 TEST(SubnetManager, ALinkThatNobodyConfiguresMissesIt) {
   EXPECT_EQ(Manager("2: INIT", "0x0\n", "", "", -1), "false");
   EXPECT_EQ(Manager("2: INIT", "0x0\n", "", kNotOpened, 255), "false");
-  // The answer of the manager weighs more than a port that it has not come to yet.
+  // The manager's answer takes precedence over a port that it has not reached yet.
   EXPECT_EQ(Manager("2: INIT", "0x0\n", kAnswer, "", 0), "true");
 }
 

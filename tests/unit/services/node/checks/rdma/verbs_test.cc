@@ -134,7 +134,7 @@ TEST_F(RdmaVerbs, LittleLockedMemoryMakesSmallerMessages) {
   const auto endpoint =
       Endpoint::Open(library_, {.device = "fake0", .slots = 16, .slot_bytes = 1 << 20});
   ASSERT_TRUE(endpoint.ok()) << endpoint.status();
-  // 32 KiB would fill the limit to its last byte, and leave none to the queues.
+  // 32 KiB would use up the limit, and leave nothing for the queues.
   EXPECT_EQ((*endpoint)->slot_bytes(), 16U << 10);
 }
 
@@ -240,7 +240,7 @@ TEST_F(RdmaPair, WhatMayNotLockMemoryHasNotFailed) {
   for (const Measured& measured : {both.client->front(), both.server->front()}) {
     EXPECT_EQ(measured.failed, "");
     EXPECT_THAT(measured.unmeasured, HasSubstr("memlock"));
-    // Neither could, so neither is told to try another.
+    // Neither side could measure, so the peer is not the reason.
     EXPECT_FALSE(measured.unmeasured_by_peer);
   }
 }

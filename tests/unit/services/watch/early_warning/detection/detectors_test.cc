@@ -1,4 +1,4 @@
-// Claims about what is noticed minute by minute.
+// Claims about the signs that are noticed minute by minute.
 #include "services/watch/early_warning/detection/detectors.h"
 
 #include <gmock/gmock.h>
@@ -56,7 +56,7 @@ class Fleet {
   Detectors& detectors() { return detectors_; }
   std::int64_t now() const { return now_; }
 
-  // So many minutes on; the highest score of each rule and slot, by "rule/slot".
+  // After this many minutes; the highest score of each rule and slot, by "rule/slot".
   std::map<std::string, float> Run(int minutes) {
     std::map<std::string, float> highest;
     for (int i = 0; i < minutes; ++i) {
@@ -94,7 +94,7 @@ class Fleet {
   std::int64_t now_ = 1000;
 };
 
-// Sixteen busy GPUs of one job. `slow`, from minute `from` on: drawing so much, at such a clock.
+// Sixteen busy GPUs of one job. `slow`, from minute `from` on: with this power draw, at this clock.
 Fleet BusyGpus(std::int64_t from, float watts, float mhz) {
   Fleet fleet(Of::kGpu, 16);
   fleet.Set("gpu_utilization", [](auto, auto) { return 100.0F; });
@@ -271,7 +271,7 @@ TEST(WarningDetectors, AnotherOneGoesOnFromWhatWasSaved) {
   EXPECT_EQ(second.Run(20), expected);
 }
 
-// 5 hours unwatched, with a sum that was near its limit: nobody knows what was meanwhile.
+// 5 hours unwatched, with a sum that was near its limit: the state in between is unknown.
 TEST(WarningDetectors, AfterHoursUnseenNothingIsKnown) {
   Fleet fleet = BusyGpus(1200, 95, 200);
   EXPECT_FALSE(fleet.Run(202).empty());
@@ -329,12 +329,12 @@ TEST(WarningDetectors, RulesThatChangedPlacesHaveAnotherDigest) {
 TEST(WarningDetectors, WhatIsNotOursIsNotRestored) {
   Fleet fleet = BusyGpus(1200, 95, 200);
   EXPECT_THAT(fleet.detectors().Restore(0, 1, {1.0F, 2.0F}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("begins anew")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("starts over")));
   fleet.Run(3);
   std::vector<float> saved = fleet.detectors().Save(0);
   saved[1] = kMissing;
   EXPECT_THAT(fleet.detectors().Restore(0, 1, saved),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("begins anew")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("starts over")));
   for (float& number : saved) number = 3e38F;
   EXPECT_THAT(fleet.detectors().Restore(0, 1, saved), IsOk());
   fleet.Run(100);  // and does not crash

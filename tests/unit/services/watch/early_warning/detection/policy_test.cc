@@ -1,4 +1,4 @@
-// Claims about what of the signs is told.
+// Claims about which signs are reported.
 #include "services/watch/early_warning/detection/policy.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ Notice Saw(const std::string& rule, const std::string& node, double score = 1.5,
 
 class PolicyTest : public ::testing::Test {
  protected:
-  // Minute after minute the same; all that is told.
+  // Repeats the same minute; returns all reports.
   std::vector<Alarm> Run(Policy& policy, int minutes, const std::vector<Notice>& notices) {
     std::vector<Alarm> all;
     for (int i = 0; i < minutes; ++i) {
@@ -59,7 +59,7 @@ TEST_F(PolicyTest, WhatDoesNotReachItsLimitOrIsOverAtOnceIsNotTold) {
   EXPECT_TRUE(Run(policy, 100, {Saw("clock", "n1", 0.3)}).empty());
 }
 
-// Hysteresis: what fell below its limit, not to its end, is not told as another one.
+// Hysteresis: a sign that fell below its limit, but not to its end, is not reported as a new one.
 TEST_F(PolicyTest, AroundItsLimitItIsOneCause) {
   Policy policy(rule_set_);
   std::size_t told = 0;
@@ -147,12 +147,12 @@ TEST_F(PolicyTest, WhenTheBudgetIsSpentOnlyWhatIsBeyondDoubtIsTold) {
   EXPECT_TRUE(Run(policy, 30, {Saw("power", "n2", 1.5)}).empty());
   EXPECT_EQ(policy.state().withheld, 1);
   EXPECT_EQ(Run(policy, 30, {Saw("power", "n3", 2.5)}).size(), 1u);
-  // A week later it counts no more, and what is still there is told.
+  // A week later it does not count any more, and a sign that is still present is reported.
   std::vector<Alarm> later = Run(policy, 8 * 1440, {Saw("power", "n2", 1.5)});
   EXPECT_EQ(later.size(), 1u);
 }
 
-// The sums of the detectors stop somewhere: not below what is asked for.
+// The sums of the detectors are capped, but not below the required level.
 TEST_F(PolicyTest, HoweverOftenARuleWasWrongWhatIsBeyondDoubtIsTold) {
   for (const double most_raised : {1.0, 3.0, 10.0}) {
     RuleSet rule_set;
