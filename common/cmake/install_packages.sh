@@ -54,7 +54,7 @@ for line in "${missing[@]}"; do
   found=
   for package in ${line//|/ }; do
     # `show` also succeeds for a package that others only mention.
-    if [ -z "$found" ] && apt-cache policy "$package" | grep -q '^  Candidate: [^(]'; then found=$package; fi
+    if [ -z "$found" ] && grep -q '^  Candidate: [^(]' <<<"$(apt-cache policy "$package")"; then found=$package; fi
   done
   if [ -z "$found" ]; then
     echo "packages: ${line} is not available here. $builds_on." >&2
