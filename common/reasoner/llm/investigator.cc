@@ -35,7 +35,7 @@ constexpr char kQuestion[] = "investigate";
 // Share of the room for a prompt that is used; the rest allows for errors of the estimate.
 constexpr double kShareOfRoom = 0.8;
 // Minimum weight (log-likelihood ratio) of a line to be relevant to a cause.
-constexpr double kBears = 0.7;  // ln 2
+constexpr double kBears = 1.1;  // ln 3
 // Minimum probability at which the built-in reasoner calls a cause likely.
 constexpr double kLikely = 0.02;
 // Prior for the accuracy of verdicts: three of four are right.

@@ -62,7 +62,7 @@ TEST_F(InClusterTest, PutsAnAddressOfIpV6IntoBrackets) {
 
 TEST_F(InClusterTest, SaysWhatIsMissing) {
   EXPECT_THAT(Read("", "443"), StatusIs(Code::kFailedPrecondition, HasSubstr("this is not a pod")));
-  EXPECT_THAT(Read("10.0.0.1", ""), StatusIs(Code::kFailedPrecondition, HasSubstr("no pod")));
+  EXPECT_THAT(Read("10.0.0.1", ""), StatusIs(Code::kFailedPrecondition, HasSubstr("not a pod")));
   for (const char* port : {"0", "65536", "-1", "https"}) {
     EXPECT_THAT(Read("10.0.0.1", port),
                 StatusIs(Code::kFailedPrecondition, HasSubstr("not a port")));

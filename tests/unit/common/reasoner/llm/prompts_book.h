@@ -14,7 +14,7 @@ namespace galen::reasoner::llm {
 
 // The prompts, prices and budgets that Galen ships, with a small taxonomy: GPU.MEMORY.ECC,
 // GPU.MEMORY.PAGE, NET.LINK.DOWN, and those of STORAGE: among three leaves no words make one of
-// them twice as likely as by chance.
+// them three times as likely as by chance.
 inline std::unique_ptr<const knowledge::Knowledge> PromptsBook(
     const std::function<void(knowledge::v1::KnowledgeBase&)>& change = {}) {
   std::vector<knowledge::Problem> problems;

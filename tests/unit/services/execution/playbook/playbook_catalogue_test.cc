@@ -147,7 +147,7 @@ playbooks:
        {"w.yaml:5: check: telemetry.nothing is not in the catalogue",
         "w.yaml:6: finding: telemetry.gpu_health declares no nothing",
         "w.yaml:7: test: highest gives float, and busy_at_idle_power is declared as bool",
-        "w.yaml:8: of: nothing is no quantity", "w.yaml:9: points_to: NO.SUCH.LABEL",
+        "w.yaml:8: of: nothing is neither a quantity", "w.yaml:9: points_to: NO.SUCH.LABEL",
         "w.yaml:10: points_to: no rule of USER_APPLICATION.TRAINING.MOE_ROUTING_IMBALANCE",
         "playbooks: none answers check telemetry.throughput"}) {
     EXPECT_THAT(faults, Contains(HasSubstr(said)));

@@ -199,7 +199,7 @@ TEST_F(DryRunActionTest, APlanThatIsAnotherIsSaidToBe) {
   ASSERT_THAT(other, IsOk());
   EXPECT_FALSE(other->same_plan());
   EXPECT_FALSE(other->would_run());
-  EXPECT_THAT(other->text(), HasSubstr("another plan"));
+  EXPECT_THAT(other->text(), HasSubstr("differs from the proposed plan"));
   // Also where it says the hash of the one and the plan of the other.
   machines_.alter = [](galen::v1::DryRun& said) { said.set_plan(0, "run: reboot"); };
   EXPECT_FALSE(DryRun(name)->same_plan());
