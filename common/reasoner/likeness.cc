@@ -24,8 +24,8 @@ namespace {
 // sentences, plus kOfTitle of its best sentences for the title alone; each sentence has a weight of
 // kFurtherSentence of the one before. Fitted on the texts of 389 reports and incidents with a known
 // cause, none of which was known to the authors of the complaints: docs/decisions/019.
-constexpr double kLeastDoubt = 1.26;
-constexpr double kDoubt = 0.49;
+constexpr double kLeastDoubt = 3;
+constexpr double kDoubt = 0.3;
 constexpr double kOfSentences = 0.43;
 constexpr double kOfTitle = 0.5;
 constexpr double kByChance = 0.08;
@@ -101,13 +101,15 @@ std::vector<std::uint64_t> StemsAndPairs(absl::string_view text) {
   return stems;
 }
 
-// The first line, in which the author of a report says what is wrong before circumstances and
-// settings follow; empty if the text has no title.
+// The first line, if an empty one follows: in it the author of a report says what is wrong, before
+// circumstances and settings. Empty if the text has no title.
 absl::string_view TitleOf(absl::string_view text) {
   text = absl::StripLeadingAsciiWhitespace(text);
   const size_t end = text.find('\n');
   if (end == absl::string_view::npos || end > kMostOfTitle) return "";
-  if (absl::StripAsciiWhitespace(text.substr(end)).empty()) return "";
+  const absl::string_view rest = text.substr(end + 1);
+  const bool empty_line = absl::StripAsciiWhitespace(rest.substr(0, rest.find('\n'))).empty();
+  if (!empty_line || absl::StripAsciiWhitespace(rest).empty()) return "";
   return text.substr(0, end);
 }
 

@@ -56,7 +56,7 @@ bool AddLine(const CheckResult& result, std::int64_t number, const std::string& 
   return true;
 }
 
-void AddPlain(std::string text, ToolResult& shown) {
+void AddPlain(const std::string& text, ToolResult& shown) {
   shown.add_lines()->set_quote(CleanText(text, kMostPastText));
 }
 

@@ -10,7 +10,7 @@ namespace galen::triage {
 // Signatures of the check log.triage of `knowledge`, in its order; empty: it has no such check.
 Signatures SignaturesOf(const knowledge::Knowledge& knowledge);
 
-// What the name of a signature says of the lines that match it.
+// The meaning of a signature's name for the lines that match it.
 struct SignatureName {
   enum class Kind {
     kFailure,

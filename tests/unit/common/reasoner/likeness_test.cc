@@ -61,13 +61,14 @@ TEST(Likeness, TheTitleWeighsMoreThanTheRest) {
   EXPECT_GT(WeightOf(*titled_lost, kLost), WeightOf(*titled_slow, kLost));
 }
 
-TEST(Likeness, ALongFirstLineAndALoneLineAreNotTitles) {
+TEST(Likeness, ALongFirstLineALoneLineAndOneWithoutAnEmptyLineAreNotTitles) {
   const LikenessIndex index(Known());
   const std::string lost = "one card is missing after the reboot";
   EXPECT_EQ(WeightOf(*index.Of(lost, ""), kLost), WeightOf(*index.Of(lost + "\n \n", ""), kLost));
   const std::string wide(200, ' ');
-  EXPECT_LT(WeightOf(*index.Of(lost + wide + "\nthroughput halved", ""), kLost),
-            WeightOf(*index.Of(lost + "\nthroughput halved", ""), kLost));
+  const double titled = WeightOf(*index.Of(lost + "\n\nthroughput halved", ""), kLost);
+  EXPECT_LT(WeightOf(*index.Of(lost + wide + "\n\nthroughput halved", ""), kLost), titled);
+  EXPECT_LT(WeightOf(*index.Of(lost + "\nthroughput halved", ""), kLost), titled);
 }
 
 TEST(Likeness, WithoutLeavesThereIsNone) {
