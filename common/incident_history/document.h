@@ -5,9 +5,9 @@
 
 namespace galen::incident_history {
 
-// A past incident as the index stores it.
+// A past incident as an index keeps it.
 struct Document {
-  std::string id;       // unique in a store, not empty, at most kMaxIdBytes
+  std::string id;       // unique in an index, not empty, at most kMaxIdBytes
   std::string label;    // its established cause, at most kMaxIdBytes
   std::string text;     // the text that a search compares
   std::string payload;  // the caller's own, returned with a hit and never read

@@ -42,25 +42,30 @@ std::int32_t Fixed(double weight) { return static_cast<std::int32_t>(std::lround
 
 }  // namespace
 
-Vector Quantize(const std::vector<float>& components) {
-  Vector vector;
-  float largest = 0;
-  for (const float component : components) {
-    if (!std::isfinite(component)) return vector;
-    largest = std::max(largest, std::fabs(component));
-  }
-  if (largest == 0) return vector;
+Vector Normalised(std::vector<std::int8_t> values) {
   double square = 0;
-  vector.values.reserve(components.size());
-  for (const float component : components) {
-    const auto value = static_cast<std::int8_t>(
-        std::lround(static_cast<double>(component) * 127 / static_cast<double>(largest)));
-    vector.values.push_back(value);
+  for (const std::int8_t value : values) {
     square += static_cast<double>(value) * static_cast<double>(value);
   }
+  if (square == 0) return {};
+  return {.values = std::move(values), .scale = static_cast<float>(1 / std::sqrt(square))};
+}
+
+Vector Quantize(const std::vector<float>& components) {
+  float largest = 0;
+  for (const float component : components) {
+    if (!std::isfinite(component)) return {};
+    largest = std::max(largest, std::fabs(component));
+  }
+  if (largest == 0) return {};
+  std::vector<std::int8_t> values;
+  values.reserve(components.size());
+  for (const float component : components) {
+    values.push_back(static_cast<std::int8_t>(
+        std::lround(static_cast<double>(component) * 127 / static_cast<double>(largest))));
+  }
   // From the rounded values, so that the cosine of a text with itself is exactly 1.
-  vector.scale = static_cast<float>(1 / std::sqrt(square));
-  return vector;
+  return Normalised(std::move(values));
 }
 
 std::vector<float> HashedEmbedder::Components(absl::string_view text, const Rarity* rarity) {

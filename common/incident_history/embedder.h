@@ -25,6 +25,9 @@ struct Vector {
 // not a finite number, or all are 0.
 Vector Quantize(const std::vector<float>& components);
 
+// The vector of length 1 with these numbers; empty when all are 0.
+Vector Normalised(std::vector<std::int8_t> values);
+
 // Turns texts into vectors whose cosine says how alike the texts are. Thread-safe.
 class Embedder {
  public:
@@ -33,10 +36,10 @@ class Embedder {
   Embedder(const Embedder&) = delete;
   Embedder& operator=(const Embedder&) = delete;
 
-  // Names the model and its version, at most 63 bytes: vectors of different names are never
+  // Names the model and its version: vectors of different names are never
   // compared. Constant.
   virtual std::string name() const = 0;
-  // Components of a vector, 1 to 4096. Constant.
+  // Components of a vector, at least 1. Constant.
   virtual size_t dimensions() const = 0;
 
   // The vector of a text that is kept. The same text gives the same vector for as long as the name

@@ -1,284 +1,397 @@
 #include "common/incident_history/store.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
+#include <sqlite3.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <filesystem>
+#include <utility>
 
-#include "absl/container/flat_hash_set.h"
-#include "absl/strings/numbers.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
+#include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
+#include "common/incident_history/tokens.h"
 
 namespace galen::incident_history {
 namespace {
 
 namespace fs = std::filesystem;
+using store::Statement;
 
-// A rename or a new file is durable once its directory is.
-absl::Status SyncDirectory(const std::string& directory) {
-  const int fd = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const bool synced = fd >= 0 && fsync(fd) == 0;
-  const int error = errno;
-  if (fd >= 0) close(fd);
-  return synced ? absl::OkStatus()
-                : absl::ErrnoToStatus(error, absl::StrCat(directory, ": cannot be synced"));
+constexpr int kApplicationId = 0x47414c48;  // "GALH" in the file's header: what the file is
+constexpr int kSchemaVersion = 1;
+// Documents whose vectors are made at a time.
+constexpr int kBatch = 64;
+
+// A document's number is the same in `documents`, `words` and `vectors`. The tokens in `words` are
+// made by tokens.h, joined by spaces: the tokenizer has nothing to decide. `features` counts the
+// documents with a feature (tokens.h). A vector is found by its embedder; an embedder of '' means
+// that it could not be made.
+constexpr char kSchema[] = R"sql(
+  CREATE TABLE documents (
+    number INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    label TEXT NOT NULL,
+    text TEXT NOT NULL,
+    payload BLOB NOT NULL);
+  CREATE VIRTUAL TABLE words USING fts5 (tokens, content = '', tokenize = "ascii tokenchars '_.'");
+  CREATE TABLE features (feature INTEGER PRIMARY KEY, documents INTEGER NOT NULL);
+  CREATE TABLE vectors (
+    number INTEGER PRIMARY KEY,
+    embedder TEXT NOT NULL,
+    label TEXT NOT NULL,
+    components BLOB NOT NULL);  -- a signed byte each
+  CREATE INDEX vectors_by_embedder ON vectors (embedder);
+)sql";
+
+std::string BytesOf(const Vector& vector) { return {vector.values.begin(), vector.values.end()}; }
+
+absl::Status CheckLengths(const Document& document) {
+  if (!document.id.empty() && document.id.size() <= kMaxIdBytes &&
+      document.label.size() <= kMaxIdBytes && document.text.size() <= kMaxDocumentBytes &&
+      document.payload.size() <= kMaxDocumentBytes) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("past incident \"", absl::string_view(document.id).substr(0, 80),
+                   "\": its id is empty, or id or label are longer than ", kMaxIdBytes,
+                   " bytes, or text or payload than ", kMaxDocumentBytes, "; shorten it"));
 }
 
-// The number behind `kind` in a file's name.
-bool Generation(absl::string_view name, absl::string_view kind, std::uint64_t& generation) {
-  return absl::ConsumePrefix(&name, kind) && absl::SimpleAtoi(name, &generation);
-}
-
-absl::StatusOr<std::vector<std::string>> Names(const std::string& directory) {
-  std::vector<std::string> names;
+// An index of Galen 0.1, which had its own format.
+bool HoldsFormerFormat(const std::string& directory) {
   std::error_code error;
   for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
-    names.push_back(it->path().filename().string());
+    const std::string name = it->path().filename().string();
+    if (absl::StartsWith(name, "segment-") || absl::StartsWith(name, "log-")) return true;
   }
-  if (error) return absl::InternalError(absl::StrCat(directory, ": ", error.message()));
-  return names;
+  return false;
 }
 
 }  // namespace
 
-std::string Store::Path(absl::string_view kind, std::uint64_t generation) const {
-  return absl::StrCat(directory_, "/", kind, generation);
-}
+struct Store::Statements {
+  Statement has_id;
+  Statement add_document;
+  Statement add_words;
+  Statement add_feature;
+  Statement add_vector;
+  Statement frequency;
+  Statement words;
+  Statement words_without;
+  Statement vectors;
+  Statement document;
+  Statement missing;
+  Statement set_vector;
+};
+
+Store::Store(std::string file, const Embedder& embedder)
+    : file_(std::move(file)), embedder_(embedder), rows_(embedder.dimensions()) {}
+
+Store::~Store() = default;
 
 absl::StatusOr<std::unique_ptr<Store>> Store::Open(const std::string& directory,
-                                                   const Embedder& embedder, Options options) {
+                                                   const Embedder& embedder) {
   std::error_code error;
   fs::create_directories(directory, error);
   if (error) return absl::InternalError(absl::StrCat(directory, ": ", error.message()));
-  const std::string path = absl::StrCat(directory, "/lock");
-  const int lock = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (lock < 0) return absl::ErrnoToStatus(errno, absl::StrCat(path, ": cannot be opened"));
-  if (flock(lock, LOCK_EX | LOCK_NB) != 0) {
-    close(lock);
-    return absl::AlreadyExistsError(absl::StrCat(
-        directory, ": another process has the past incidents open; stop it or ask it"));
+  const std::string file = absl::StrCat(directory, "/history.db");
+  if (!fs::exists(file, error) && HoldsFormerFormat(directory)) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        directory,
+        ": its past incidents are in the format of Galen 0.1, which this version does not read; "
+        "move the directory away and add the tickets again with `galen kb history add`"));
   }
-  std::unique_ptr<Store> store(new Store(directory, embedder, options, lock));
-  GALEN_RETURN_IF_ERROR(store->Load());
+  std::unique_ptr<Store> store(new Store(file, embedder));
+  GALEN_RETURN_IF_ERROR(store->Connect());
   return store;
 }
 
-absl::Status Store::Import(const std::string& segment, const std::string& directory) {
-  GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<const Segment> opened, Segment::Open(segment));
-  GALEN_RETURN_IF_ERROR(opened->VerifyChecksums());
-  std::error_code error;
-  fs::create_directories(directory, error);
-  if (error) return absl::InternalError(absl::StrCat(directory, ": ", error.message()));
-  GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> names, Names(directory));
-  std::uint64_t generation = 0;
-  for (const std::string& name : names) {
-    if (Generation(name, "segment-", generation) || Generation(name, "log-", generation)) {
-      return absl::AlreadyExistsError(absl::StrCat(
-          directory, ": holds past incidents already; choose another directory or add to them"));
-    }
-  }
-  fs::rename(segment, directory + "/segment-1", error);
-  if (error) return absl::InternalError(absl::StrCat(segment, ": ", error.message()));
-  return SyncDirectory(directory);
+absl::Status Store::Execute(const std::string& sql) const {
+  const int code = sqlite3_exec(db_.get(), sql.c_str(), nullptr, nullptr, nullptr);
+  return code == SQLITE_OK ? absl::OkStatus() : store::SqliteError(db_.get(), code, file_);
 }
 
-Store::~Store() { close(lock_); }
+absl::StatusOr<std::int64_t> Store::Ask(absl::string_view sql) const {
+  Statement statement;
+  GALEN_RETURN_IF_ERROR(statement.Prepare(db_.get(), file_, sql));
+  Statement::Run run(statement);
+  GALEN_ASSIGN_OR_RETURN(const bool row, run.Next());
+  return row ? run.Int(0) : 0;
+}
 
-absl::Status Store::Load() {
-  GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> names, Names(directory_));
-  const MutexLock lock(writing_);
-  for (const std::string& name : names) {
-    std::uint64_t generation = 0;
-    if (Generation(name, "segment-", generation)) generation_ = std::max(generation_, generation);
+absl::Status Store::Connect() {
+  const MutexLock lock(mu_);
+  GALEN_ASSIGN_OR_RETURN(db_, store::ConnectToSqlite(file_));
+  sqlite3_busy_timeout(db_.get(), 0);
+  // The lock of the first access stays until the file is closed: one process at a time.
+  GALEN_RETURN_IF_ERROR(Execute("PRAGMA locking_mode = EXCLUSIVE"));
+  const int code = sqlite3_exec(db_.get(), "PRAGMA journal_mode = WAL; BEGIN EXCLUSIVE", nullptr,
+                                nullptr, nullptr);
+  if ((code & 0xff) == SQLITE_BUSY) {
+    return absl::AlreadyExistsError(
+        absl::StrCat(file_, ": another process has the past incidents open; stop it or ask it"));
   }
-  // Removes the leftovers of an unfinished compaction and replaced files; a log whose segment is
-  // missing stays, since nothing else holds its records.
-  const bool has_log =
-      std::find(names.begin(), names.end(), absl::StrCat("log-", generation_)) != names.end();
-  for (const std::string& name : names) {
-    std::uint64_t generation = 0;
-    const bool log = Generation(name, "log-", generation);
-    const bool segment = Generation(name, "segment-", generation);
-    if (log && generation > generation_ && !(has_log && generation == generation_ + 1)) {
-      return absl::FailedPreconditionError(absl::StrCat(
-          directory_, "/", name, ": segment-", generation,
-          " that belongs to it is missing; put it back, or move this file away too: what was "
-          "confirmed since is then missing"));
-    }
-    const bool other = (log || segment) && generation != generation_;
-    if (!other && !Generation(name, "new-", generation)) continue;
-    std::error_code ignored;
-    fs::remove(absl::StrCat(directory_, "/", name), ignored);
+  if (code != SQLITE_OK) return store::SqliteError(db_.get(), code, file_);
+  GALEN_RETURN_IF_ERROR(MakeTables());
+  GALEN_RETURN_IF_ERROR(Execute("COMMIT"));
+  GALEN_RETURN_IF_ERROR(Execute("PRAGMA synchronous = FULL"));
+  // Pages that are reused at once need not be overwritten with zeros first, which is Debian's
+  // default.
+  GALEN_RETURN_IF_ERROR(Execute("PRAGMA secure_delete = OFF"));
+  GALEN_RETURN_IF_ERROR(Execute("PRAGMA cache_size = -65536"));
+  return Prepare();
+}
+
+absl::Status Store::MakeTables() {
+  GALEN_ASSIGN_OR_RETURN(const std::int64_t tables, Ask("SELECT count(*) FROM sqlite_schema"));
+  GALEN_ASSIGN_OR_RETURN(const std::int64_t application, Ask("PRAGMA application_id"));
+  GALEN_ASSIGN_OR_RETURN(const std::int64_t version, Ask("PRAGMA user_version"));
+  if (tables == 0 && application == 0) {
+    GALEN_RETURN_IF_ERROR(Execute(kSchema));
+    GALEN_RETURN_IF_ERROR(Execute(absl::StrCat("PRAGMA application_id = ", kApplicationId)));
+    GALEN_RETURN_IF_ERROR(Execute(absl::StrCat("PRAGMA user_version = ", kSchemaVersion)));
+  } else if (application != kApplicationId) {
+    return absl::DataLossError(absl::StrCat(
+        file_, ": an SQLite file of another program: name another directory; nothing was changed"));
+  } else if (version != kSchemaVersion) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(file_, ": written in format ", version, ", this galen reads format ",
+                     kSchemaVersion, ": run the galen that wrote it; nothing was changed"));
   }
-  if (generation_ > 0) {
-    GALEN_ASSIGN_OR_RETURN(segment_, Segment::Open(Path("segment-", generation_)));
-  }
-  std::vector<Recent> logged;
-  const auto use = [&](Recent recent) {
-    logged.push_back(std::move(recent));
-    return absl::OkStatus();
-  };
-  const std::string path = Path("log-", generation_);
-  absl::StatusOr<std::unique_ptr<AppendLog>> log = AppendLog::Open(path, use);
-  if (absl::IsNotFound(log.status())) {
-    log = AppendLog::Create(path);
-    if (log.ok()) GALEN_RETURN_IF_ERROR(SyncDirectory(directory_));
-  }
-  GALEN_RETURN_IF_ERROR(log.status());
-  log_ = *std::move(log);
-  for (Recent& recent : logged) Push(std::move(recent));
-  Publish();
+  GALEN_ASSIGN_OR_RETURN(count_, Ask("SELECT max(number) FROM documents"));
   return absl::OkStatus();
 }
 
-void Store::Push(Recent recent) {
-  const size_t place = recent_count_ % RecentBlock::kCapacity;
-  if (place == 0) recent_.push_back(std::make_shared<RecentBlock>());
-  recent_.back()->documents[place] = std::make_unique<const Recent>(std::move(recent));
-  ++recent_count_;
-}
-
-void Store::Publish() {
-  std::vector<std::shared_ptr<const Segment>> segments;
-  if (segment_ != nullptr) segments.push_back(segment_);
-  auto view = std::make_shared<const View>(
-      std::move(segments),
-      std::vector<std::shared_ptr<const RecentBlock>>(recent_.begin(), recent_.end()),
-      recent_count_);
-  const MutexLock lock(publishing_);
-  view_ = std::move(view);
-}
-
-View Store::view() const {
-  std::shared_ptr<const View> view;
-  {
-    const MutexLock lock(publishing_);
-    view = view_;
+absl::Status Store::Prepare() {
+  statements_ = std::make_unique<Statements>();
+  Statements& s = *statements_;
+  const std::pair<Statement*, absl::string_view> all[] = {
+      {&s.has_id, "SELECT 1 FROM documents WHERE id = ?1"},
+      {&s.add_document, "INSERT INTO documents VALUES (?1, ?2, ?3, ?4, ?5)"},
+      {&s.add_words, "INSERT INTO words (rowid, tokens) VALUES (?1, ?2)"},
+      {&s.add_feature,
+       "INSERT INTO features VALUES (?1, ?2) "
+       "ON CONFLICT (feature) DO UPDATE SET documents = documents + excluded.documents"},
+      {&s.add_vector, "INSERT INTO vectors VALUES (?1, ?2, ?3, ?4)"},
+      {&s.frequency, "SELECT documents FROM features WHERE feature = ?1"},
+      {&s.words,
+       "SELECT rowid FROM words WHERE words MATCH ?1 ORDER BY bm25(words), rowid LIMIT ?2"},
+      {&s.words_without,
+       "SELECT words.rowid FROM words CROSS JOIN documents ON number = words.rowid "
+       "WHERE words MATCH ?1 AND label <> ?3 ORDER BY bm25(words), words.rowid LIMIT ?2"},
+      // In the order of the table: the index would look each of them up.
+      {&s.vectors,
+       "SELECT number, label, components FROM vectors WHERE number > ?1 AND +embedder = ?2 "
+       "ORDER BY number"},
+      {&s.document, "SELECT id, label, text, payload FROM documents WHERE number = ?1"},
+      {&s.missing,
+       "SELECT number, text FROM documents WHERE number IN (SELECT number FROM vectors "
+       "WHERE embedder < ?1 OR embedder > ?1 LIMIT ?2)"},
+      {&s.set_vector, "UPDATE vectors SET embedder = ?2, components = ?3 WHERE number = ?1"},
+  };
+  for (const auto& [statement, sql] : all) {
+    GALEN_RETURN_IF_ERROR(statement->Prepare(db_.get(), file_, sql));
   }
-  return *view;
+  return absl::OkStatus();
+}
+
+absl::Status Store::Transact(absl::FunctionRef<absl::Status()> work) {
+  GALEN_RETURN_IF_ERROR(Execute("BEGIN IMMEDIATE"));
+  absl::Status status = work();
+  if (status.ok()) status = Execute("COMMIT");
+  if (!status.ok()) Execute("ROLLBACK").IgnoreError();
+  return status;
+}
+
+absl::StatusOr<bool> Store::HasId(absl::string_view id) const {
+  Statement::Run run(statements_->has_id);
+  run.Bind(1, id);
+  return run.Next();
+}
+
+absl::StatusOr<bool> Store::Contains(absl::string_view id) const {
+  const MutexLock lock(mu_);
+  return HasId(id);
+}
+
+absl::Status Store::Insert(std::int64_t number, const Document& document, const Vector& vector,
+                           absl::string_view embedder) {
+  GALEN_ASSIGN_OR_RETURN(const bool taken, HasId(document.id));
+  if (taken) {
+    return absl::AlreadyExistsError(
+        absl::StrCat("past incident \"", document.id,
+                     "\": is there already; leave it out or give it another id"));
+  }
+  Statement::Run add(statements_->add_document);
+  add.Bind(1, number);
+  add.Bind(2, document.id);
+  add.Bind(3, document.label);
+  add.Bind(4, document.text);
+  add.BindBlob(5, document.payload);
+  GALEN_RETURN_IF_ERROR(add.Done());
+  const std::string tokens =
+      absl::StrJoin(Tokens(absl::string_view(document.text).substr(0, kMaxTextBytes)), " ");
+  Statement::Run add_words(statements_->add_words);
+  add_words.Bind(1, number);
+  add_words.Bind(2, tokens);
+  GALEN_RETURN_IF_ERROR(add_words.Done());
+  const std::string components = BytesOf(vector);
+  Statement::Run add_vector(statements_->add_vector);
+  add_vector.Bind(1, number);
+  add_vector.Bind(2, embedder);
+  add_vector.Bind(3, document.label);
+  add_vector.BindBlob(4, components);
+  return add_vector.Done();
 }
 
 absl::Status Store::Add(absl::Span<const Document> documents) {
-  std::vector<Recent> fresh;
+  std::vector<absl::StatusOr<Vector>> vectors;
+  absl::flat_hash_map<std::uint64_t, std::int64_t> counts;
   for (const Document& document : documents) {
-    if (document.id.empty() || document.id.size() > kMaxIdBytes ||
-        document.label.size() > kMaxIdBytes || document.text.size() > kMaxDocumentBytes ||
-        document.payload.size() > kMaxDocumentBytes) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("past incident \"", absl::string_view(document.id).substr(0, 80),
-                       "\": its id is empty, or id or label are longer than ", kMaxIdBytes,
-                       " bytes, or text or payload than ", kMaxDocumentBytes, "; shorten it"));
-    }
-    Recent recent{document, Analyse(document.text), {}, embedder_.name()};
+    GALEN_RETURN_IF_ERROR(CheckLengths(document));
     // Outside the lock: an endpoint takes its time.
-    absl::StatusOr<Vector> vector = embedder_.EmbedDocument(document.text);
-    if (vector.ok()) recent.vector = *std::move(vector);
-    fresh.push_back(std::move(recent));
+    vectors.push_back(embedder_.EmbedDocument(document.text));
+    for (const std::uint64_t feature : FeaturesOf(Analyse(document.text))) ++counts[feature];
   }
-  bool compact = false;
-  {
-    const MutexLock lock(writing_);
-    const View now = view();
-    absl::flat_hash_set<absl::string_view> ids;
-    std::vector<const Recent*> records;
-    for (const Recent& recent : fresh) {
-      const std::string& id = recent.document.id;
-      if (!ids.insert(id).second || now.Contains(id)) {
-        return absl::AlreadyExistsError(absl::StrCat(
-            "past incident \"", id, "\": is there already; leave it out or give it another id"));
+  std::vector<std::pair<std::int64_t, std::int64_t>> features;  // in the order of the table
+  for (const auto& [feature, count] : counts) {
+    features.emplace_back(static_cast<std::int64_t>(feature), count);
+  }
+  std::sort(features.begin(), features.end());
+  const std::string name = embedder_.name();
+  const MutexLock lock(mu_);
+  const absl::Status added = Transact([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) -> absl::Status {
+    for (size_t i = 0; i < documents.size(); ++i) {
+      GALEN_RETURN_IF_ERROR(Insert(count_ + 1 + static_cast<std::int64_t>(i), documents[i],
+                                   vectors[i].value_or(Vector()), vectors[i].ok() ? name : ""));
+    }
+    for (const auto& [feature, count] : features) {
+      Statement::Run add(statements_->add_feature);
+      add.Bind(1, feature);
+      add.Bind(2, count);
+      GALEN_RETURN_IF_ERROR(add.Done());
+    }
+    return absl::OkStatus();
+  });
+  if (added.ok()) count_ += static_cast<std::int64_t>(documents.size());
+  return added;
+}
+
+absl::Status Store::MakeVectors() {
+  const std::string name = embedder_.name();
+  for (;;) {
+    std::vector<std::pair<std::int64_t, std::string>> texts;
+    {
+      const MutexLock lock(mu_);
+      Statement::Run run(statements_->missing);
+      run.Bind(1, name);
+      run.Bind(2, std::int64_t{kBatch});
+      for (;;) {
+        GALEN_ASSIGN_OR_RETURN(const bool row, run.Next());
+        if (!row) break;
+        texts.emplace_back(run.Int(0), run.Text(1));
       }
-      records.push_back(&recent);
     }
-    if (log_ == nullptr) {
-      return absl::FailedPreconditionError(absl::StrCat(
-          directory_, ": the disk failed while a new segment was put in place; reopen it"));
+    if (texts.empty()) return absl::OkStatus();
+    std::vector<std::string> made;
+    for (const auto& [number, text] : texts) {
+      GALEN_ASSIGN_OR_RETURN(const Vector vector, embedder_.EmbedDocument(text));
+      made.push_back(BytesOf(vector));
     }
-    GALEN_RETURN_IF_ERROR(log_->Append(records));
-    for (Recent& recent : fresh) Push(std::move(recent));
-    Publish();
-    const size_t in_segment = segment_ == nullptr ? 0 : segment_->documents();
-    compact = options_.compact_after > 0 && recent_count_ >= options_.compact_after &&
-              recent_count_ >= in_segment / 10;
+    const MutexLock lock(mu_);
+    const absl::Status kept = Transact([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) -> absl::Status {
+      for (size_t i = 0; i < texts.size(); ++i) {
+        Statement::Run set(statements_->set_vector);
+        set.Bind(1, texts[i].first);
+        set.Bind(2, name);
+        set.BindBlob(3, made[i]);
+        GALEN_RETURN_IF_ERROR(set.Done());
+      }
+      return absl::OkStatus();
+    });
+    GALEN_RETURN_IF_ERROR(kept);
+    rows_ = VectorRows(embedder_.dimensions());
+    rows_read_ = 0;
   }
-  // The added documents are safe even when this fails; the next Add tries again.
-  if (compact) Compact().IgnoreError();
+}
+
+std::uint64_t Store::documents() const {
+  const MutexLock lock(mu_);
+  return static_cast<std::uint64_t>(count_);
+}
+
+absl::StatusOr<std::vector<std::uint64_t>> Store::Frequencies(
+    absl::Span<const std::uint64_t> features) const {
+  const MutexLock lock(mu_);
+  std::vector<std::uint64_t> frequencies;
+  frequencies.reserve(features.size());
+  for (const std::uint64_t feature : features) {
+    Statement::Run run(statements_->frequency);
+    run.Bind(1, static_cast<std::int64_t>(feature));
+    GALEN_ASSIGN_OR_RETURN(const bool row, run.Next());
+    frequencies.push_back(row ? static_cast<std::uint64_t>(std::max<std::int64_t>(run.Int(0), 0))
+                              : 0);
+  }
+  return frequencies;
+}
+
+absl::StatusOr<std::vector<Scored>> Store::SearchWords(const std::vector<std::string>& words,
+                                                       size_t most,
+                                                       absl::string_view without) const {
+  std::vector<Scored> found;
+  if (words.empty()) return found;
+  // In quotes, a word is never an operator; a word holds no quotes.
+  const std::string match = absl::StrCat("\"", absl::StrJoin(words, "\" OR \""), "\"");
+  const MutexLock lock(mu_);
+  Statement::Run run(without.empty() ? statements_->words : statements_->words_without);
+  run.Bind(1, match);
+  run.Bind(2, static_cast<std::int64_t>(most));
+  if (!without.empty()) run.Bind(3, without);
+  for (;;) {
+    GALEN_ASSIGN_OR_RETURN(const bool row, run.Next());
+    if (!row) return found;
+    found.push_back({run.Int(0), -static_cast<double>(found.size())});
+  }
+}
+
+absl::Status Store::ReadVectors() const {
+  if (rows_read_ == count_) return absl::OkStatus();
+  const std::string name = embedder_.name();
+  Statement::Run run(statements_->vectors);
+  run.Bind(1, rows_read_);
+  run.Bind(2, name);
+  for (;;) {
+    GALEN_ASSIGN_OR_RETURN(const bool row, run.Next());
+    if (!row) break;
+    const std::string components = run.Text(2);
+    rows_.Add(run.Int(0), run.Text(1), Normalised({components.begin(), components.end()}));
+    rows_read_ = run.Int(0);
+  }
+  rows_read_ = count_;
   return absl::OkStatus();
 }
 
-absl::Status Store::Compact() {
-  const MutexLock one(compacting_);
-  const View frozen = view();
-  size_t count = 0;
-  for (const View::RecentPart& part : frozen.recent()) count += part.count;
-  std::uint64_t next = 0;
-  {
-    const MutexLock lock(writing_);
-    next = generation_ + 1;
-  }
-  const std::string path = Path("new-", next);
-  std::error_code ignored;
-  fs::remove(path, ignored);
-  GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<SegmentBuilder> builder,
-                         SegmentBuilder::ToFile(path, embedder_.name(), embedder_.dimensions()));
-  for (const auto& segment : frozen.segments()) {
-    GALEN_RETURN_IF_ERROR(segment->VerifyChecksums());
-    GALEN_RETURN_IF_ERROR(builder->AddAll(*segment, embedder_));
-  }
-  for (const View::RecentPart& part : frozen.recent()) {
-    for (size_t i = 0; i < part.count; ++i) {
-      const Recent& recent = *part.block->documents[i];
-      const bool usable = recent.embedder == embedder_.name() && recent.vector.scale > 0 &&
-                          recent.vector.values.size() == embedder_.dimensions();
-      Vector vector;
-      if (usable) {
-        vector = recent.vector;
-      } else {
-        GALEN_ASSIGN_OR_RETURN(vector, embedder_.EmbedDocument(recent.document.text));
-      }
-      GALEN_RETURN_IF_ERROR(builder->Add(recent.document, recent.analysis, vector));
-    }
-  }
-  GALEN_RETURN_IF_ERROR(builder->Finish(options_.build));
+absl::StatusOr<std::vector<Scored>> Store::SearchVectors(const Vector& query,
+                                                         const std::string& embedder, size_t most,
+                                                         absl::string_view without) const {
+  if (embedder != embedder_.name()) return std::vector<Scored>();
+  const MutexLock lock(mu_);
+  GALEN_RETURN_IF_ERROR(ReadVectors());
+  return rows_.Search(query, most, without);
+}
 
-  const MutexLock lock(writing_);
-  // Documents added meanwhile go into the new log. The rename makes all of it take effect.
-  std::vector<Recent> later;
-  for (size_t i = count; i < recent_count_; ++i) {
-    const Recent& recent =
-        *recent_[i / RecentBlock::kCapacity]->documents[i % RecentBlock::kCapacity];
-    later.push_back({recent.document, recent.analysis, recent.vector, recent.embedder});
+absl::StatusOr<Document> Store::Read(std::int64_t document) const {
+  const MutexLock lock(mu_);
+  Statement::Run run(statements_->document);
+  run.Bind(1, document);
+  GALEN_ASSIGN_OR_RETURN(const bool row, run.Next());
+  if (!row) {
+    return absl::DataLossError(absl::StrCat(file_, ": past incident number ", document,
+                                            " is missing: restore the file from a backup"));
   }
-  std::vector<const Recent*> records;
-  for (const Recent& recent : later) records.push_back(&recent);
-  fs::remove(Path("log-", next), ignored);
-  GALEN_ASSIGN_OR_RETURN(std::unique_ptr<AppendLog> log, AppendLog::Create(Path("log-", next)));
-  GALEN_RETURN_IF_ERROR(log->Append(records));
-  GALEN_RETURN_IF_ERROR(SyncDirectory(directory_));
-  GALEN_ASSIGN_OR_RETURN(std::shared_ptr<const Segment> segment, Segment::Open(path));
-  std::error_code error;
-  fs::rename(path, Path("segment-", next), error);
-  if (error) return absl::InternalError(absl::StrCat(path, ": ", error.message()));
-  const absl::Status synced = SyncDirectory(directory_);
-  const std::uint64_t old = std::exchange(generation_, next);
-  segment_ = std::move(segment);
-  log_ = std::move(log);
-  recent_.clear();
-  recent_count_ = 0;
-  for (Recent& recent : later) Push(std::move(recent));
-  Publish();
-  if (!synced.ok()) {
-    // Which of the two a restart finds is not known: neither may be added to.
-    log_ = nullptr;
-    return synced;
-  }
-  fs::remove(Path("segment-", old), ignored);
-  fs::remove(Path("log-", old), ignored);
-  return absl::OkStatus();
+  return Document{run.Text(0), run.Text(1), run.Text(2), run.Text(3)};
 }
 
 }  // namespace galen::incident_history

@@ -7,86 +7,83 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "common/base/mutex.h"
-#include "common/incident_history/append_log.h"
-#include "common/incident_history/embedder.h"
-#include "common/incident_history/segment_builder.h"
-#include "common/incident_history/view.h"
+#include "common/incident_history/index.h"
+#include "common/store/sqlite_event_file.h"
+#include "common/store/sqlite_statement.h"
 
 namespace galen::incident_history {
 
-// Persistent past incidents: a directory with one segment and a log of later additions.
-//
-//     segment-7   the documents at the last compaction; never changes
-//     log-7       the documents added since; each record is on the disk before Add returns
-//     lock        held by the one process that may write
-//
-// An added document is in the next view(). After kill -9 or a loss of power all acknowledged
-// documents are still there. Readers take a view and hold no lock while they search; compaction
-// runs in parallel with adding and searching. Thread-safe.
-class Store {
+// Persistent past incidents: the SQLite file history.db in a directory, with FTS5 for the words.
+// Added documents are found at once, and survive kill -9 and a loss of power. Vectors are read into
+// memory by the first search. Thread-safe. Errors beside those named: UNAVAILABLE the file cannot
+// be read or written now; DATA_LOSS it is damaged.
+class Store final : public Index {
  public:
-  struct Options {
-    BuildOptions build;
-    // Add compacts once this many documents are in the log, and a tenth of those in the segment; 0:
-    // never by itself. A log of 4096 tickets opens in some tens of milliseconds.
-    size_t compact_after = 4096;
-  };
-
   // Opens the directory or makes it. `embedder` must outlive the store. Errors: ALREADY_EXISTS
-  // another process has it open; DATA_LOSS and FAILED_PRECONDITION name the file and say what to
-  // do.
+  // another process has it open; FAILED_PRECONDITION it is of another version of Galen; DATA_LOSS
+  // the file is not one of past incidents.
   static absl::StatusOr<std::unique_ptr<Store>> Open(const std::string& directory,
-                                                     const Embedder& embedder, Options options);
-  // With an index already made (SegmentBuilder::ToFile) as its content; `directory` must not hold a
-  // store. The file is moved.
-  static absl::Status Import(const std::string& segment, const std::string& directory);
-  ~Store();
-  Store(const Store&) = delete;
-  Store& operator=(const Store&) = delete;
+                                                     const Embedder& embedder);
+  ~Store() override;
 
-  // Adds all or none. They are on the disk and in view() when it returns OK. A document whose
-  // vector cannot be made is found by words until the next compaction. Errors: ALREADY_EXISTS an id
-  // is taken; INVALID_ARGUMENT something is too long; what the disk says.
+  // Adds all or none. They are on the disk when it returns OK. A document whose vector cannot be
+  // made is found by words until MakeVectors(). Errors: ALREADY_EXISTS an id is taken;
+  // INVALID_ARGUMENT something is too long.
   absl::Status Add(absl::Span<const Document> documents);
   absl::Status Add(const Document& document) { return Add(absl::MakeConstSpan(&document, 1)); }
 
-  // A snapshot of the present documents, unchanged for as long as it is held.
-  View view() const;
+  // Makes the vectors of documents that have none of this embedder: it is another one than before,
+  // or could not answer when they were added. Errors of the embedder; vectors that were made before
+  // the error stay.
+  absl::Status MakeVectors();
 
-  // Writes what is there into one new segment, verified against its checksums first, and starts a
-  // new log. Documents without a vector of this embedder get one. On error everything stays as it
-  // was.
-  absl::Status Compact();
+  absl::StatusOr<bool> Contains(absl::string_view id) const;
+
+  std::uint64_t documents() const override;
+  absl::StatusOr<std::vector<std::uint64_t>> Frequencies(
+      absl::Span<const std::uint64_t> features) const override;
+  absl::StatusOr<std::vector<Scored>> SearchWords(const std::vector<std::string>& words,
+                                                  size_t most,
+                                                  absl::string_view without) const override;
+  absl::StatusOr<std::vector<Scored>> SearchVectors(const Vector& query,
+                                                    const std::string& embedder, size_t most,
+                                                    absl::string_view without) const override;
+  absl::StatusOr<Document> Read(std::int64_t document) const override;
 
  private:
-  Store(std::string directory, const Embedder& embedder, Options options, int lock)
-      : directory_(std::move(directory)), embedder_(embedder), options_(options), lock_(lock) {}
+  Store(std::string file, const Embedder& embedder);
 
-  absl::Status Load();
-  std::string Path(absl::string_view kind, std::uint64_t generation) const;
-  void Push(Recent recent) ABSL_EXCLUSIVE_LOCKS_REQUIRED(writing_);
-  void Publish() ABSL_EXCLUSIVE_LOCKS_REQUIRED(writing_);
+  absl::Status Execute(const std::string& sql) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::StatusOr<std::int64_t> Ask(absl::string_view sql) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Status Connect();
+  absl::Status MakeTables() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Status Prepare() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // `work` in one transaction, which is on the disk when this returns OK.
+  absl::Status Transact(absl::FunctionRef<absl::Status()> work) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::StatusOr<bool> HasId(absl::string_view id) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Status Insert(std::int64_t number, const Document& document, const Vector& vector,
+                      absl::string_view embedder) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Status ReadVectors() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  const std::string directory_;
+  const std::string file_;
   const Embedder& embedder_;
-  const Options options_;
-  const int lock_;
 
-  Mutex compacting_;  // one compaction at a time; taken before writing_
-  Mutex writing_;     // adding, and the switch to a new segment
-  std::uint64_t generation_ ABSL_GUARDED_BY(writing_) = 0;
-  std::shared_ptr<const Segment> segment_ ABSL_GUARDED_BY(writing_);
-  std::unique_ptr<AppendLog> log_ ABSL_GUARDED_BY(writing_);
-  std::vector<std::shared_ptr<RecentBlock>> recent_ ABSL_GUARDED_BY(writing_);
-  size_t recent_count_ ABSL_GUARDED_BY(writing_) = 0;
-
-  mutable Mutex publishing_;  // held to copy pointers only
-  std::shared_ptr<const View> view_ ABSL_GUARDED_BY(publishing_);
+  // One connection, used by one thread at a time.
+  mutable Mutex mu_;
+  store::SqliteConnection db_ ABSL_GUARDED_BY(mu_);
+  // Of db_, so before it in destruction.
+  struct Statements;
+  std::unique_ptr<Statements> statements_ ABSL_GUARDED_BY(mu_);
+  std::int64_t count_ ABSL_GUARDED_BY(mu_) = 0;  // documents; they are numbered from 1
+  // The vectors of this embedder of the first documents.
+  mutable VectorRows rows_ ABSL_GUARDED_BY(mu_);
+  mutable std::int64_t rows_read_ ABSL_GUARDED_BY(mu_) = 0;
 };
 
 }  // namespace galen::incident_history

@@ -101,4 +101,12 @@ Analysis Analyse(absl::string_view text) {
   return analysis;
 }
 
+std::vector<std::uint64_t> FeaturesOf(const Analysis& analysis) {
+  std::vector<std::uint64_t> features;
+  features.reserve(analysis.terms.size() + analysis.pairs.size());
+  for (const Analysis::Term& term : analysis.terms) features.push_back(term.hash);
+  features.insert(features.end(), analysis.pairs.begin(), analysis.pairs.end());
+  return features;
+}
+
 }  // namespace galen::incident_history

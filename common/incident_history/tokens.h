@@ -28,7 +28,7 @@ std::uint64_t Hash64(absl::string_view text);
 // Mixes the bits of a number (the finaliser of MurmurHash3).
 std::uint64_t Mix(std::uint64_t value);
 
-// The features of a text that the index keeps.
+// The features of a text by which it is compared.
 struct Analysis {
   struct Term {
     std::uint64_t hash = 0;
@@ -41,6 +41,9 @@ struct Analysis {
 
 // Reads the first kMaxTextBytes of `text`. Pure.
 Analysis Analyse(absl::string_view text);
+
+// The hashes of the words, and the pairs: what an index counts. Each once. Pure.
+std::vector<std::uint64_t> FeaturesOf(const Analysis& analysis);
 
 }  // namespace galen::incident_history
 

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "common/incident_history/lexical.h"
-
 namespace galen::incident_history {
 namespace {
+
+// The usual constants of BM25 (Robertson and Zaragoza, "The probabilistic relevance framework",
+// 2009).
+constexpr double kBm25Saturation = 1.2;
+constexpr double kBm25Length = 0.75;
 
 void KeepDifferent(std::vector<std::uint64_t>& words) {
   std::sort(words.begin(), words.end());

@@ -8,7 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "common/incident_history/segment_builder.h"
+#include "common/incident_history/tokens.h"
+#include "common/observability/log/log.h"
 
 namespace galen::reasoner {
 namespace {
@@ -31,20 +32,11 @@ std::string TextOf(const PastIncident& incident) {
   return text;
 }
 
-// A view in memory; empty: there are no documents.
-incident_history::View ViewOf(const std::vector<incident_history::Document>& documents,
-                              const incident_history::HashedEmbedder& embedder) {
-  const auto builder =
-      incident_history::SegmentBuilder::ToMemory(embedder.name(), embedder.dimensions());
-  for (const incident_history::Document& document : documents) {
-    // Fails only for a document without an id, which lint refuses.
-    builder->Add(document, embedder).IgnoreError();
-  }
-  if (!builder->Finish({}).ok()) return {};
-  auto segment =
-      incident_history::Segment::FromBytes(builder->bytes(), "the history of the knowledge");
-  if (!segment.ok()) return {};
-  return incident_history::View({*std::move(segment)}, {}, 0);
+std::vector<incident_history::Document> DocumentsOf(
+    absl::Span<const PastIncident* const> incidents) {
+  std::vector<incident_history::Document> documents;
+  for (const PastIncident* incident : incidents) documents.push_back(DocumentOf(*incident));
+  return documents;
 }
 
 // The title, only for incidents of the knowledge. Tickets that a site loaded are untrusted text.
@@ -99,43 +91,44 @@ incident_history::Document TenantDocumentOf(const PastIncident& incident) {
 
 HistoryIndex::HistoryIndex(absl::Span<const PastIncident* const> incidents,
                            const incident_history::Store* confirmed)
-    : confirmed_(confirmed) {
+    : confirmed_(confirmed), known_(DocumentsOf(incidents), embedder_) {
   std::map<std::string, std::vector<incident_history::Document>> of_tenants;
-  std::vector<incident_history::Document> of_all;
   for (const PastIncident* incident : incidents) {
-    of_all.push_back(DocumentOf(*incident));
     if (!incident->has_tenant_texts()) continue;
     of_tenants[incident->tenant_texts().tenant()].push_back(TenantDocumentOf(*incident));
   }
-  known_ = ViewOf(of_all, embedder_);
-  for (const auto& [tenant, documents] : of_tenants) {
-    of_tenants_.emplace(tenant, ViewOf(documents, embedder_));
+  for (auto& [tenant, documents] : of_tenants) {
+    of_tenants_.try_emplace(tenant, std::move(documents), embedder_);
   }
 }
 
 std::vector<incident_history::Hit> HistoryIndex::Search(absl::string_view query,
                                                         absl::string_view tenant,
                                                         size_t limit) const {
-  incident_history::View view =
-      confirmed_ == nullptr ? known_ : incident_history::View::Join(known_, confirmed_->view());
+  std::vector<const incident_history::Index*> indexes = {&known_};
+  if (confirmed_ != nullptr) indexes.push_back(confirmed_);
   const auto own = of_tenants_.find(tenant);
   const bool has_own = own != of_tenants_.end();
-  if (has_own) view = incident_history::View::Join(view, own->second);
-  std::vector<incident_history::Hit> hits =
-      incident_history::Search(view, embedder_, query, {.limit = has_own ? 2 * limit : limit}).hits;
-  if (!has_own) return hits;
+  if (has_own) indexes.push_back(&own->second);
+  incident_history::Answer answer =
+      incident_history::Search(indexes, embedder_, query, {.limit = has_own ? 2 * limit : limit});
+  for (const absl::Status& failed : answer.failed) {
+    log::Warning("past incidents were left out of a search", {{"error", failed.ToString()}});
+  }
+  std::vector<incident_history::Hit>& hits = answer.hits;
+  if (!has_own) return std::move(hits);
   // Galen's and the tenant's texts of one incident count as one.
   std::set<std::string> seen;
   std::erase_if(
       hits, [&](const incident_history::Hit& hit) { return !seen.insert(hit.document.id).second; });
   if (hits.size() > limit) hits.resize(limit);
-  return hits;
+  return std::move(hits);
 }
 
-std::vector<incident_history::Hit> SearchConfirmed(const incident_history::Store& confirmed,
-                                                   absl::string_view query, size_t limit) {
+incident_history::Answer SearchConfirmed(const incident_history::Store& confirmed,
+                                         absl::string_view query, size_t limit) {
   static const auto* const embedder = new incident_history::HashedEmbedder;
-  return incident_history::Search(confirmed.view(), *embedder, query, {.limit = limit}).hits;
+  return incident_history::Search({&confirmed}, *embedder, query, {.limit = limit});
 }
 
 std::string WordsOf(const galen::v1::Incident& incident, const galen::v1::EvidenceSet& evidence) {

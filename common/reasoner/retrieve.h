@@ -8,6 +8,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "common/incident_history/memory_index.h"
 #include "common/incident_history/search.h"
 #include "common/incident_history/store.h"
 #include "common/knowledge/knowledge.h"
@@ -46,13 +47,13 @@ class HistoryIndex {
  private:
   const incident_history::HashedEmbedder embedder_;
   const incident_history::Store* const confirmed_;
-  incident_history::View known_;
-  std::map<std::string, incident_history::View, std::less<>> of_tenants_;
+  const incident_history::MemoryIndex known_;
+  std::map<std::string, const incident_history::MemoryIndex, std::less<>> of_tenants_;
 };
 
-// As HistoryIndex::Search(), but only of a site's incidents.
-std::vector<incident_history::Hit> SearchConfirmed(const incident_history::Store& confirmed,
-                                                   absl::string_view query, size_t limit);
+// As HistoryIndex::Search(), but only of a site's incidents, and with what could not be read.
+incident_history::Answer SearchConfirmed(const incident_history::Store& confirmed,
+                                         absl::string_view query, size_t limit);
 
 // Texts written by people: the description and their answers to questions.
 std::string WordsOf(const galen::v1::Incident& incident, const galen::v1::EvidenceSet& evidence);

@@ -25,9 +25,8 @@ class SiteHistory {
     std::size_t known = 0;  // their ids existed already; they are unchanged
   };
   // Adds incidents with distinct ids to the directory; creates it if needed. All of them are on
-  // disk when it returns OK. A first load writes the index at once, so that hundreds of thousands
-  // take only minutes. Errors: those of incident_history::Store; incidents added before the error
-  // stay.
+  // disk when it returns OK. Errors: those of incident_history::Store; incidents added before the
+  // error stay.
   static absl::StatusOr<Added> Add(const std::string& directory,
                                    absl::Span<const knowledge::v1::PastIncident> incidents);
 

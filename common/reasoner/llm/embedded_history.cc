@@ -9,8 +9,6 @@
 #include "absl/time/clock.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
-#include "common/incident_history/dense.h"
-#include "common/incident_history/segment_builder.h"
 #include "common/llm/usage/usage.h"
 #include "common/reasoner/llm/fallback.h"
 #include "common/reasoner/llm/prompt.h"
@@ -30,8 +28,6 @@ constexpr std::size_t kMostBytes = 1'500;
 constexpr std::size_t kBatch = 16;
 // Share of the time until the caller's deadline that a model may take: the rest is for the caller.
 constexpr double kEmbeddingShareOfTime = 0.5;
-// A incident_history::Embedder's name has at most 63 bytes.
-constexpr std::size_t kMostName = 40;
 
 // Returns the vector of a question that is already embedded.
 class Given final : public incident_history::Embedder {
@@ -53,11 +49,9 @@ class Given final : public incident_history::Embedder {
   const Vector vector_;
 };
 
-// Name of the model and the size of its vectors; a long name is cut and followed by its digest.
+// Name of the model and the size of its vectors.
 std::string EmbedderName(const Embedding& embedding) {
-  std::string name = absl::StrCat(embedding.model, "/", embedding.dimensions);
-  if (name.size() <= kMostName) return name;
-  return absl::StrCat(name.substr(0, kMostName), "#", DigestOf({name}).substr(0, 16));
+  return absl::StrCat(embedding.model, "/", embedding.dimensions);
 }
 
 std::string Embeddable(absl::string_view text) { return CleanText(text, kMostBytes); }
@@ -67,8 +61,7 @@ std::string Embeddable(absl::string_view text) { return CleanText(text, kMostByt
 double LikenessOf(double cosine, const std::vector<incident_history::Scored>& cosines,
                   std::size_t documents) {
   const std::size_t tenth = documents / 10;
-  const double usual =
-      tenth < cosines.size() ? std::max(0.0, static_cast<double>(cosines[tenth].score)) : 0.0;
+  const double usual = tenth < cosines.size() ? std::max(0.0, cosines[tenth].score) : 0.0;
   if (!(usual < 1)) return 0;
   return std::clamp((cosine - usual) / (1 - usual), 0.0, 1.0);
 }
@@ -132,22 +125,10 @@ absl::Status EmbeddedHistory::Make() {
   }
   GALEN_RETURN_IF_ERROR(embed());
 
-  const auto builder = incident_history::SegmentBuilder::ToMemory(
-      name_, static_cast<std::size_t>(embedding_.dimensions));
-  for (std::size_t i = 0; i < documents.size(); ++i) {
-    // Fails only for a document without an id, which lint refuses.
-    builder->Add(documents[i], incident_history::Analyse(documents[i].text), vectors[i])
-        .IgnoreError();
-  }
-  GALEN_RETURN_IF_ERROR(builder->Finish({}));
-  GALEN_ASSIGN_OR_RETURN(std::shared_ptr<const incident_history::Segment> segment,
-                         incident_history::Segment::FromBytes(
-                             builder->bytes(), "the embedded history of the knowledge"));
-  auto view = std::make_shared<const incident_history::View>(
-      std::vector<std::shared_ptr<const incident_history::Segment>>{std::move(segment)},
-      std::vector<std::shared_ptr<const incident_history::RecentBlock>>{}, 0);
+  auto index =
+      std::make_shared<const incident_history::MemoryIndex>(std::move(documents), vectors, name_);
   const std::lock_guard<std::mutex> lock(mu_);
-  made_ = std::move(view);
+  made_ = std::move(index);
   return absl::OkStatus();
 }
 
@@ -193,7 +174,7 @@ void EmbeddedHistory::Keep(const std::string& text, const Vector& vector) const 
                           absl::Base64Escape(bytes));
 }
 
-std::shared_ptr<const incident_history::View> EmbeddedHistory::Made(std::string& why) const {
+std::shared_ptr<const incident_history::MemoryIndex> EmbeddedHistory::Made(std::string& why) const {
   std::unique_lock<std::mutex> lock(mu_);
   const absl::Duration wait = started_ + embedding_.limit - absl::Now();
   if (wait > absl::ZeroDuration()) {
@@ -255,8 +236,8 @@ std::optional<std::vector<Hit>> EmbeddedHistory::Search(absl::string_view text, 
     return std::nullopt;
   }
   std::string why;
-  const std::shared_ptr<const incident_history::View> view = Made(why);
-  if (view == nullptr) {
+  const std::shared_ptr<const incident_history::MemoryIndex> index = Made(why);
+  if (index == nullptr) {
     FallBack(account, Reasoned::UNAVAILABLE, why);
     return std::nullopt;
   }
@@ -269,13 +250,13 @@ std::optional<std::vector<Hit>> EmbeddedHistory::Search(absl::string_view text, 
   }
   std::vector<Hit> hits =
       incident_history::Search(
-          *view, Given(name_, static_cast<std::size_t>(embedding_.dimensions), *vector), text,
-          {.limit = limit})
+          {index.get()}, Given(name_, static_cast<std::size_t>(embedding_.dimensions), *vector),
+          text, {.limit = limit})
           .hits;
   const std::vector<incident_history::Scored> cosines =
-      incident_history::SearchVectors(*view, *vector, name_, view->documents(), {.exact = true});
+      index->SearchVectors(*vector, name_, index->documents(), "").value();  // in memory: no errors
   for (Hit& hit : hits) {
-    hit.similarity = std::max(hit.similarity, LikenessOf(hit.cosine, cosines, view->documents()));
+    hit.similarity = std::max(hit.similarity, LikenessOf(hit.cosine, cosines, index->documents()));
   }
   std::stable_sort(hits.begin(), hits.end(),
                    [](const Hit& a, const Hit& b) { return a.similarity > b.similarity; });

@@ -15,6 +15,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "common/base/cancellation.h"
+#include "common/incident_history/memory_index.h"
 #include "common/incident_history/search.h"
 #include "common/knowledge/knowledge.h"
 #include "common/llm/client.h"
@@ -64,7 +65,7 @@ class EmbeddedHistory {
   void Run();
   absl::Status Make();
   // The complete index; null, with the reason in `why`: it is not complete.
-  std::shared_ptr<const incident_history::View> Made(std::string& why) const;
+  std::shared_ptr<const incident_history::MemoryIndex> Made(std::string& why) const;
   absl::StatusOr<std::vector<incident_history::Vector>> VectorsOf(
       const std::vector<std::string>& texts, const galen::llm::CallOptions& options,
       galen::llm::Usage& usage) const;
@@ -83,8 +84,8 @@ class EmbeddedHistory {
   Cancellation closing_;
   mutable std::mutex mu_;
   mutable std::condition_variable changed_;
-  std::shared_ptr<const incident_history::View> made_;  // guarded by mu_
-  absl::Status failure_;                                // guarded by mu_; of the last attempt
+  std::shared_ptr<const incident_history::MemoryIndex> made_;  // guarded by mu_
+  absl::Status failure_;  // guarded by mu_; of the last attempt
   std::thread thread_;
 };
 

@@ -122,7 +122,7 @@ absl::StatusOr<v1::HistoryAnswer> LlmReasoner::Past(const v1::HistoryQuestion& q
     std::vector<incident_history::Hit> by_words =
         learned_.Search(query, question.tenant(), kCandidates);
     if (confirmed_ != nullptr) {
-      for (incident_history::Hit& hit : SearchConfirmed(*confirmed_, query, kCandidates)) {
+      for (incident_history::Hit& hit : SearchConfirmed(*confirmed_, query, kCandidates).hits) {
         by_words.push_back(std::move(hit));
       }
     }

@@ -90,8 +90,10 @@ ExitCode SearchHistory(const HistorySearchArguments& arguments, Console& console
   }
   const auto history = reasoner::SiteHistory::Open(arguments.directory);
   if (!history.ok()) return Refuse(history.status(), console);
-  std::vector<incident_history::Hit> hits = reasoner::SearchConfirmed(
+  incident_history::Answer answer = reasoner::SearchConfirmed(
       (*history)->store(), absl::StrJoin(arguments.words, " "), arguments.limit);
+  if (!answer.failed.empty()) return Refuse(answer.failed.front(), console);
+  std::vector<incident_history::Hit>& hits = answer.hits;
   // Vectors bring what shares no word with the text.
   std::erase_if(hits, [](const incident_history::Hit& hit) { return hit.similarity <= 0; });
   std::vector<std::vector<std::string>> rows;
@@ -116,8 +118,8 @@ ExitCode SearchHistory(const HistorySearchArguments& arguments, Console& console
     if (!rows.empty()) {
       console.out << Table({"id", "label", ">likeness", "date", "title"}, rows, console.terminal);
     }
-    console.out << rows.size() << " of " << (*history)->store().view().documents()
-                << " past incidents" << std::endl;
+    console.out << rows.size() << " of " << (*history)->store().documents() << " past incidents"
+                << std::endl;
   }
   return hits.empty() ? kNoCause : kOk;
 }

@@ -165,7 +165,7 @@ TEST(History, WhatASiteConfirmsIsProposedAtOnceOnTopOfTheKnowledge) {
   const std::string directory = ::testing::TempDir() + "/confirmed";
   std::filesystem::remove_all(directory);
   const incident_history::HashedEmbedder embedder;
-  const auto store = *incident_history::Store::Open(directory, embedder, {});
+  const auto store = *incident_history::Store::Open(directory, embedder);
   std::vector<const knowledge::v1::PastIncident*> incidents;
   for (const auto& incident : book.base().incidents()) incidents.push_back(&incident);
   const HistoryIndex index(incidents, store.get());

@@ -305,7 +305,7 @@ TEST_F(EmbeddedHistoryTest, LeavesTheSitesOwnHistoryItsPlace) {
   galen::testing::FakeReasoner rules;
   std::string directory = ::testing::TempDir() + "galen-embedded-XXXXXX";
   const incident_history::HashedEmbedder hashed;
-  const auto store = incident_history::Store::Open(::mkdtemp(directory.data()), hashed, {});
+  const auto store = incident_history::Store::Open(::mkdtemp(directory.data()), hashed);
   ASSERT_TRUE(store.ok()) << store.status();
   knowledge::v1::PastIncident past;
   past.set_id("site-1");
@@ -328,8 +328,8 @@ TEST_F(EmbeddedHistoryTest, LeavesTheSitesOwnHistoryItsPlace) {
 
 TEST(LikenessOf, IsWhatStandsAboveTheFirstTenth) {
   std::vector<incident_history::Scored> cosines;
-  for (int i = 0; i < 20; ++i) cosines.push_back({0, static_cast<std::uint32_t>(i), 0.5F});
-  cosines[0].score = 0.9F;
+  for (int i = 0; i < 20; ++i) cosines.push_back({i, 0.5});
+  cosines[0].score = 0.9;
   EXPECT_NEAR(LikenessOf(0.9, cosines, 20), 0.8, 1e-6);
   EXPECT_EQ(LikenessOf(0.5, cosines, 20), 0);
   EXPECT_EQ(LikenessOf(0.2, cosines, 20), 0);
