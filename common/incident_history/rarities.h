@@ -17,14 +17,14 @@ namespace galen::incident_history {
 // of no document is as rare as one of a single document. Not thread-safe.
 class Rarities {
  public:
-  // The indexes must outlive it. `failed` is told of one that cannot answer; its documents do not
+  // The indexes must outlive it. Calls `failed` for one that cannot answer; its documents do not
   // count from then on.
   using Failed = std::function<void(const Index& index, const absl::Status& status)>;
   Rarities(absl::Span<const Index* const> indexes, Failed failed);
 
   // Asks the indexes for features that were not asked for before.
   void Learn(const std::vector<std::uint64_t>& features);
-  // Of a feature that was learned.
+  // The rarity of a feature that was learned.
   double Of(std::uint64_t feature) const;
 
  private:

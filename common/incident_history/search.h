@@ -31,7 +31,7 @@ struct Answer {
   std::vector<Hit> hits;  // most alike first
   // Why the vectors were not searched; the hits are then by words alone.
   absl::Status vectors;
-  // Of indexes that could not be read: the search left them out, whole or in part.
+  // Errors of indexes that could not be read: the search left them out, whole or in part.
   std::vector<absl::Status> failed;
 };
 

@@ -38,8 +38,8 @@ class Store final : public Index {
   absl::Status Add(absl::Span<const Document> documents);
   absl::Status Add(const Document& document) { return Add(absl::MakeConstSpan(&document, 1)); }
 
-  // Makes the vectors of documents that have none of this embedder: it is another one than before,
-  // or could not answer when they were added. Errors of the embedder; vectors that were made before
+  // Makes the vectors that this embedder has not made yet: it is another one than before, or could
+  // not answer when the documents were added. Errors of the embedder; vectors that were made before
   // the error stay.
   absl::Status MakeVectors();
 
@@ -77,7 +77,7 @@ class Store final : public Index {
   // One connection, used by one thread at a time.
   mutable Mutex mu_;
   store::SqliteConnection db_ ABSL_GUARDED_BY(mu_);
-  // Of db_, so before it in destruction.
+  // They belong to db_, so they are destroyed before it.
   struct Statements;
   std::unique_ptr<Statements> statements_ ABSL_GUARDED_BY(mu_);
   std::int64_t count_ ABSL_GUARDED_BY(mu_) = 0;  // documents; they are numbered from 1
