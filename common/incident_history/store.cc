@@ -1,6 +1,8 @@
 #include "common/incident_history/store.h"
 
+#include <fcntl.h>
 #include <sqlite3.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -103,6 +105,9 @@ absl::StatusOr<std::unique_ptr<Store>> Store::Open(const std::string& directory,
         ": its past incidents are in the format of Galen 0.1, which this version does not read; "
         "move the directory away and add the tickets again with `galen kb history add`"));
   }
+  // Tickets are for this user alone; SQLite gives its other files the mode of this one.
+  const int fd = open(file.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (fd >= 0) close(fd);
   std::unique_ptr<Store> store(new Store(file, embedder));
   GALEN_RETURN_IF_ERROR(store->Connect());
   return store;

@@ -198,6 +198,16 @@ TEST_F(StoreTest, OneProcessHasItOpenAtATime) {
   EXPECT_EQ(Open()->documents(), 1U);
 }
 
+TEST_F(StoreTest, ItsFilesAreForItsUserAlone) {
+  const auto store = Open();
+  ASSERT_THAT(store->Add(Ticket(1)), IsOk());
+  for (const auto& entry : fs::directory_iterator(directory_)) {
+    EXPECT_EQ(entry.status().permissions() & (fs::perms::group_all | fs::perms::others_all),
+              fs::perms::none)
+        << entry.path();
+  }
+}
+
 TEST_F(StoreTest, RefusesADirectoryOfTheFormerFormatAndSaysWhatToDo) {
   for (const char* file : {"segment-3", "log-0"}) {
     fs::remove_all(directory_);
