@@ -34,7 +34,7 @@ constexpr int kMostPast = 5;
 constexpr std::size_t kMostPastText = 500;
 constexpr std::size_t kMostLeaves = 12;
 // A cause is near to words that make it at least this much likelier than by chance (logarithm).
-constexpr double kNear = 1.1;
+constexpr double kNear = 0.7;
 constexpr int kMostRules = 6;
 
 std::string Joined(const google::protobuf::RepeatedPtrField<std::string>& texts,

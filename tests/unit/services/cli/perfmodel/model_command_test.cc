@@ -142,7 +142,7 @@ TEST_F(ModelCommandTest, AMeasurementCountsOnce) {
   const std::string own = Write("own.yaml", entry);
   EXPECT_EQ(Run({"model", "calibrate", own}), kOk) << err_.str();
   EXPECT_EQ(Run({"model", "calibrate", own, own}), kBadInput);
-  EXPECT_THAT(err_.str(), AllOf(HasSubstr("own.yaml:2: id: memory-1 is also in"), HasSubstr("too")));
+  EXPECT_THAT(err_.str(), HasSubstr("own.yaml:2: id: memory-1 is also in"));
   // The same file in the site's own knowledge.
   fs::create_directories(root_ + "/site/perfmodel");
   const std::string site = Write("site/perfmodel/runs.yaml", entry);
