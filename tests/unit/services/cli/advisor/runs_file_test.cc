@@ -79,9 +79,10 @@ TEST(RunsFile, EmptyLinesAndAMissingEndOfTheLastLineDoNoHarm) {
 TEST(RunsFile, ALineThatIsNoRunIsNamedAndWhatWasTakenBeforeIsSaid) {
   Service service;
   ReportedRuns reported;
-  EXPECT_THAT(Report(Lines(5) + "{\"gpu\": 1}\n", service, reported, 1, 2),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       AllOf(HasSubstr("runs:6: is not a Run"), HasSubstr("go on with --first 5"))));
+  EXPECT_THAT(
+      Report(Lines(5) + "{\"gpu\": 1}\n", service, reported, 1, 2),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               AllOf(HasSubstr("runs:6: is not a Run"), HasSubstr("go on with --first 5"))));
   EXPECT_EQ(reported.runs, 4);
   EXPECT_THAT(Report(std::string(2 << 20, 'x'), service, reported),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("runs:1: is longer")));
