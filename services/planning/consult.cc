@@ -171,7 +171,7 @@ ToolResult ConsultationTools::SearchHistory(const std::string& query, v1::Consul
       }
       break;
     }
-    AddPlain(std::move(text), shown);
+    AddPlain(text, shown);
   }
   if (shown.lines().empty()) shown.set_text("No past incident is similar enough.");
   return shown;
