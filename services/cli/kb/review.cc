@@ -237,7 +237,7 @@ absl::Status DecideByOptions(const ProposalStore& store, const ReviewArguments& 
   for (const std::string& id : arguments.undo) {
     const absl::Status undone = store.Undo(id, arguments.by, arguments.why, absl::Now());
     if (undone.ok())
-      console.out << "undone " << id << ": it is no longer part of the knowledge" << std::endl;
+      console.out << "undone " << id << ": the knowledge does not contain it any more" << std::endl;
     note(undone);
   }
   return first;

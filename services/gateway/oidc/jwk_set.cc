@@ -191,7 +191,7 @@ absl::StatusOr<JwkSet> JwkSet::Parse(absl::string_view text) {
   const json document = ParseJson(text);
   const auto keys = document.is_object() ? document.find("keys") : document.end();
   if (!document.is_object() || keys == document.end() || !keys->is_array()) {
-    return absl::InvalidArgumentError("is not a key set: there is no list \"keys\"");
+    return absl::InvalidArgumentError("is not a key set: its list \"keys\" is missing");
   }
   JwkSet set;
   for (const json& jwk : *keys) {

@@ -235,7 +235,7 @@ const LogWant kLaunchWant = {
         [](const knowledge::Knowledge& knowledge) {
           std::vector<std::string> wanted;
           for (const CheckData::Pattern& pattern : PatternsOf(knowledge, "user.launch")) {
-            // That pattern is matched against a part of a line that the others find.
+            // Matched against parts of the lines that the other patterns find.
             if (pattern.name != "rank_of_a_group") wanted.push_back(pattern.text);
           }
           return wanted;

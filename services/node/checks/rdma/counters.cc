@@ -54,7 +54,7 @@ v1::Finding RateFinding(const Growth& growth, const std::string& node, const std
                                                                 : absl::ToDoubleSeconds(apart);
   if (units <= 0) return UnknownFinding(growth.finding, node, device);
   const double rate = static_cast<double>(grown) / units;
-  // That few events in so short a window are within the limit too.
+  // In a short window a few events may be chance, within the limit.
   if (rate > growth.limit && ChanceOf(grown, growth.limit * units) >= growth.chance) {
     v1::Finding unknown = UnknownFinding(growth.finding, node, device);
     unknown.set_expected(absl::StrCat("needs a longer window: ", grown, " within ",
