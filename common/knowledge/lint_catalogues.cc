@@ -4,6 +4,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/knowledge/lint.h"
+#include "common/knowledge/nothing_wrong.h"
 #include "re2/re2.h"
 
 namespace galen::knowledge {
@@ -156,7 +157,9 @@ void LintComplaints(LintContext& context) {
                  [](const v1::Complaints& complaints) { return complaints.label(); });
   for (const v1::Complaints& complaints : context.base.complaints()) {
     const std::string who = absl::StrCat("list of complaints of ", complaints.label());
-    context.RequireLabel(complaints.source(), complaints.label(), who);
+    if (complaints.label() != kNothingWrong) {
+      context.RequireLabel(complaints.source(), complaints.label(), who);
+    }
     const auto label = context.labels.find(complaints.label());
     if (label != context.labels.end() && !IsLeaf(*label->second)) {
       context.Error(complaints.source(), absl::StrCat(who, ": it is an inner label"),

@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/knowledge/nothing_wrong.h"
 #include "common/reasoner/explained.h"
 #include "common/reasoner/observation_weight.h"
 
@@ -18,6 +19,8 @@ using knowledge::Truth;
 using knowledge::v1::Label;
 using knowledge::v1::Rule;
 
+// Factor for the weight of words that read like a report when nothing is wrong, or unlike one.
+constexpr double kOfNothingWrong = 0.5;
 // Factor for the weight of words that make a leaf less likely.
 constexpr double kOfUnlike = 0.4;
 // Each further observation of one witness has this share of the weight of the one before.
@@ -296,6 +299,13 @@ double Unlike(const Case& the_case, const Belief& belief) {
   return kOfUnlike * std::min(0.0, like->second.weight);
 }
 
+// The odds of "none of these": people write differently when nothing is wrong.
+double OddsOfNone(const Case& the_case) {
+  const auto nothing = the_case.alike.find(knowledge::kNothingWrong);
+  if (nothing == the_case.alike.end()) return 1;
+  return std::exp(kOfNothingWrong * nothing->second.weight);
+}
+
 double LogOdds(const Case& the_case, const Belief& belief) {
   return Prior(*belief.leaf) - kNoneOfThese + Sum(belief.observations) + Against(the_case, belief) +
          Unlike(the_case, belief);
@@ -413,7 +423,7 @@ double AddedBy(double weight, const Belief& belief, Witness witness) {
   return Sum(more) - Sum(belief.observations);
 }
 
-Beliefs::Beliefs(const Case& the_case) : case_(the_case) {
+Beliefs::Beliefs(const Case& the_case) : case_(the_case), all_(OddsOfNone(the_case)) {
   std::vector<std::string> nodes = the_case.evidence.nodes();
   if (nodes.empty()) nodes.emplace_back();
   for (const Label* leaf : the_case.index.leaves()) {
@@ -451,6 +461,7 @@ Beliefs::Beliefs(const Case& the_case) : case_(the_case) {
       pairs += both;
     }
   }
+  none_ = OddsOfNone(the_case) / (all_ + pairs);
   for (const Label* leaf : ranked_) {
     Standing& standing = standings_.at(leaf);
     standing.probability = (std::exp(odds(leaf)) + in_pairs[leaf]) / (all_ + pairs);

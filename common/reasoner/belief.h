@@ -103,6 +103,8 @@ class Beliefs {
   // 0 to 1. With a proven cause: as a second cause, by the observations that the first does not
   // explain.
   double Probability(const knowledge::v1::Label& leaf) const;
+  // The probability that none of the leaves is the cause.
+  double NoneOfThese() const { return none_; }
   // Its probability if `belief`, the leaf on one node, were the only evidence for it.
   double ProbabilityThere(const Belief& belief) const;
   // The proven causes, in the order in which they were proven.
@@ -125,7 +127,8 @@ class Beliefs {
   absl::flat_hash_map<const knowledge::v1::Label*, Standing> standings_;
   std::vector<const knowledge::v1::Label*> ranked_;
   std::vector<const knowledge::v1::Label*> proven_;
-  double all_ = 1;  // sum of the odds of all leaves and of "none of these"
+  double none_ = 1;
+  double all_;  // sum of the odds of all leaves and of "none of these"
 };
 
 }  // namespace galen::reasoner

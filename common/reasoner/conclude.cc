@@ -32,7 +32,7 @@ using knowledge::v1::Label;
 // (docs/eval.md).
 constexpr int kNamedSuspects = 3;
 constexpr double kWorthNaming = 0.02;
-constexpr double kWorthPresuming = 0.35;
+constexpr double kWorthPresuming = 0.25;
 
 // One piece of evidence for a cause.
 struct Ground {
@@ -351,7 +351,7 @@ void AddSuspects(const Case& the_case, v1::ConcludeAnswer& answer) {
   if (answer.suspects().empty()) return;
   const Verdict& first = answer.suspects(0);
   if (first.label() == beliefs.ranked().front()->label() &&
-      first.probability() >= kWorthPresuming) {
+      first.probability() >= std::max(kWorthPresuming, beliefs.NoneOfThese())) {
     answer.set_presumed_label(first.label());
   }
 }

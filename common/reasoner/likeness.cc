@@ -15,6 +15,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "common/incident_history/tokens.h"
+#include "common/knowledge/nothing_wrong.h"
 
 namespace galen::reasoner {
 namespace {
@@ -119,19 +120,28 @@ LikenessIndex::LikenessIndex(const knowledge::Knowledge& knowledge) {
   Told told = ToldOfLeaves(knowledge);
   std::vector<std::vector<std::uint64_t>> wholes;
   std::vector<std::vector<std::uint64_t>> sentences;
+  const auto add = [&](std::string name, absl::string_view heading,
+                       const std::set<std::string>& of_name) {
+    wholes.push_back(WordsOf(absl::StrCat(heading, absl::StrJoin(of_name, "\n"))));
+    for (const std::string& sentence : of_name) {
+      sentences.push_back(StemsAndPairs(sentence));
+      told_.push_back({leaves_.size(), sentence});
+    }
+    leaves_.push_back(std::move(name));
+  };
   for (const knowledge::v1::Label& leaf : knowledge.base().labels()) {
     if (!knowledge::IsLeaf(leaf)) continue;
     std::set<std::string>& of_leaf = told[leaf.label()];
     of_leaf.insert(leaf.symptoms().begin(), leaf.symptoms().end());
     of_leaf.insert(absl::StrCat(leaf.title(), ". ", leaf.description()));
-    wholes.push_back(
-        WordsOf(absl::StrCat(absl::StrReplaceAll(leaf.label(), {{".", " "}, {"_", " "}}), "\n",
-                             leaf.title(), "\n", absl::StrJoin(of_leaf, "\n"))));
-    for (const std::string& sentence : of_leaf) {
-      sentences.push_back(StemsAndPairs(sentence));
-      told_.push_back({leaves_.size(), sentence});
-    }
-    leaves_.push_back(leaf.label());
+    add(leaf.label(),
+        absl::StrCat(absl::StrReplaceAll(leaf.label(), {{".", " "}, {"_", " "}}), "\n",
+                     leaf.title(), "\n"),
+        of_leaf);
+  }
+  if (const auto nothing = told.find(std::string(knowledge::kNothingWrong));
+      nothing != told.end()) {
+    add(nothing->first, "", nothing->second);
   }
   wholes_ = incident_history::WordIndex(wholes);
   sentences_ = incident_history::WordIndex(sentences);
@@ -157,7 +167,7 @@ std::vector<std::string> LikenessIndex::MostLike(absl::string_view text, std::si
   const std::shared_ptr<const Likeness> alike = Of(text, "");
   std::vector<std::pair<double, std::string>> best;
   for (const auto& [leaf, like] : *alike) {
-    if (like.weight > 0) best.emplace_back(-like.weight, leaf);
+    if (like.weight > 0 && leaf != knowledge::kNothingWrong) best.emplace_back(-like.weight, leaf);
   }
   std::sort(best.begin(), best.end());
   if (best.size() > most) best.resize(most);
@@ -174,7 +184,8 @@ Likeness LikenessIndex::Weigh(absl::string_view words, absl::string_view message
   // Uninformative words subtract nothing from a leaf either.
   for (auto& [leaf, like] : likeness) like.weight = std::max(like.weight, 0.0);
   for (const auto& [leaf, like] : WeighText(messages, "")) {
-    if (like.weight <= 0) continue;
+    // A program does not say that nothing is wrong.
+    if (like.weight <= 0 || leaf == knowledge::kNothingWrong) continue;
     Like& of_both = likeness[leaf];
     const double weight = kOfMessages * like.weight;
     if (weight > of_both.weight) of_both = {weight, like.told};

@@ -23,7 +23,8 @@ struct Like {
   std::string told;
 };
 
-// Likeness of a text by leaf; empty: none of its words is known.
+// Likeness of a text by leaf, and to reports when nothing is wrong (knowledge::kNothingWrong);
+// empty: none of its words is known.
 using Likeness = absl::flat_hash_map<std::string, Like>;
 
 // An index of the leaves' texts: title, description, symptoms, meanings of their signals for

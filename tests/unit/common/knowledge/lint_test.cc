@@ -310,6 +310,7 @@ TEST(Lint, ComplaintsAreOfALeafThatThereIs) {
     return lines.empty() ? std::string() : lines[0];
   };
   EXPECT_EQ(problem("{label: OTHER.RACK.FAN, told: [it hums]}"), "");
+  EXPECT_EQ(problem("{label: NOTHING_WRONG, told: [is this normal]}"), "");
   EXPECT_THAT(problem("{label: OTHER.RACK.FAN}"), HasSubstr("is empty"));
   EXPECT_THAT(problem("{label: OTHER.RACK, told: [it hums]}"), HasSubstr("inner label"));
   EXPECT_THAT(problem("{label: OTHER.RACK.GONE, told: [it hums]}"), HasSubstr("OTHER.RACK.GONE"));

@@ -29,13 +29,14 @@ KnowledgeBuilder Three() {
 }
 
 v1::ConcludeAnswer ConcludeOf(const knowledge::Knowledge& book, const Scene& scene,
-                              const std::vector<std::string>& labels) {
+                              const std::vector<std::string>& labels,
+                              const std::vector<std::string>& alike = {}) {
   v1::ConcludeQuestion question;
   *question.mutable_evidence() = scene.evidence();
   for (const std::string& label : labels) {
     *question.add_judged() = Judged(JudgeOf(book, scene, label));
   }
-  return Conclude(testing::Asked(book, scene.evidence()).the_case(), question);
+  return Conclude(testing::Asked(book, scene.evidence(), alike).the_case(), question);
 }
 
 TEST(Conclude, LaysAConfirmedEffectToItsCause) {
@@ -189,6 +190,17 @@ TEST(Conclude, NamesAtMostThreeSuspectsTheLikeliestFirstAndPresumesALikelyOne) {
   EXPECT_EQ(answer.presumed_label(), "") << "one of five may be it";
   scene.Read("own", {"MAIN.SUB.A"}, galen::v1::DECISIVE, "a line", 9);
   EXPECT_EQ(ConcludeOf(book, scene, {}).presumed_label(), "MAIN.SUB.A");
+}
+
+TEST(Conclude, NoCauseIsPresumedIfTheReportReadsLikeOneWhenNothingIsWrong) {
+  KnowledgeBuilder made = Three();
+  made.Leaf("MAIN.SUB.A", "high").Confirm("a", "bad", Rule::EQ, "true");
+  made.Rate("message own", 0, 100);
+  const auto book = made.Make();
+  Scene scene(book);
+  scene.Read("own", {"MAIN.SUB.A"}, galen::v1::DECISIVE, "a line", 9);
+  ASSERT_EQ(ConcludeOf(book, scene, {}).presumed_label(), "MAIN.SUB.A");
+  EXPECT_EQ(ConcludeOf(book, scene, {}, {"NOTHING_WRONG"}).presumed_label(), "");
 }
 
 TEST(Conclude, WhatNothingWasSeenOfIsNoSuspectHoweverCommonItIs) {

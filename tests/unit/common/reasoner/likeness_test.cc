@@ -9,6 +9,7 @@
 namespace galen::reasoner {
 namespace {
 
+using ::testing::Contains;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
@@ -69,6 +70,21 @@ TEST(Likeness, ALongFirstLineALoneLineAndOneWithoutAnEmptyLineAreNotTitles) {
   const double titled = WeightOf(*index.Of(lost + "\n\nthroughput halved", ""), kLost);
   EXPECT_LT(WeightOf(*index.Of(lost + wide + "\n\nthroughput halved", ""), kLost), titled);
   EXPECT_LT(WeightOf(*index.Of(lost + "\nthroughput halved", ""), kLost), titled);
+}
+
+TEST(Likeness, TheWordsOfAPersonMayReadLikeAReportWhenNothingIsWrong) {
+  testing::KnowledgeBuilder book;
+  book.Leaf(kSlow).Leaf(kLost);
+  book.Told(kSlow, {"every step takes twice as long since Monday"});
+  book.Told(kLost, {"one card is missing after the reboot"});
+  book.Told("NOTHING_WRONG", {"is this warning normal, training goes on at its usual speed"});
+  const LikenessIndex index(book.Make());
+  const std::string harmless = "Training goes on at its usual speed. Is the warning normal?";
+  EXPECT_GT(WeightOf(*index.Of(harmless, ""), "NOTHING_WRONG"), 0);
+  EXPECT_LE(WeightOf(*index.Of("One card is missing after a reboot.", ""), "NOTHING_WRONG"), 0);
+  EXPECT_THAT(index.MostLike(harmless, 9), Not(Contains("NOTHING_WRONG")));
+  EXPECT_EQ(WeightOf(*index.Of("zzz", harmless), "NOTHING_WRONG"), 0)
+      << "a log does not say that nothing is wrong";
 }
 
 TEST(Likeness, WithoutLeavesThereIsNone) {
