@@ -199,8 +199,12 @@ TEST(Conclude, NoCauseIsPresumedIfTheReportReadsLikeOneWhenNothingIsWrong) {
   const auto book = made.Make();
   Scene scene(book);
   scene.Read("own", {"MAIN.SUB.A"}, galen::v1::DECISIVE, "a line", 9);
-  ASSERT_EQ(ConcludeOf(book, scene, {}).presumed_label(), "MAIN.SUB.A");
-  EXPECT_EQ(ConcludeOf(book, scene, {}, {"NOTHING_WRONG"}).presumed_label(), "");
+  const auto plain = ConcludeOf(book, scene, {});
+  ASSERT_EQ(plain.presumed_label(), "MAIN.SUB.A");
+  EXPECT_FALSE(plain.reads_harmless());
+  const auto harmless = ConcludeOf(book, scene, {}, {"NOTHING_WRONG"});
+  EXPECT_EQ(harmless.presumed_label(), "");
+  EXPECT_TRUE(harmless.reads_harmless());
 }
 
 TEST(Conclude, WhatNothingWasSeenOfIsNoSuspectHoweverCommonItIs) {
