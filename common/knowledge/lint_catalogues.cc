@@ -58,6 +58,9 @@ void LintSignals(LintContext& context) {
     for (const std::string& label : signal.labels()) {
       context.RequireLabel(signal.source(), label, who);
     }
+    for (const std::string& label : signal.refutes()) {
+      context.RequireLabel(signal.source(), label, who);
+    }
   }
 }
 

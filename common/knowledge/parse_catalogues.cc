@@ -14,7 +14,7 @@ namespace galen::knowledge {
 namespace {
 
 constexpr absl::string_view kSignalKeys[] = {"id",   "pattern", "where",   "strength",
-                                             "role", "labels",  "meaning", "outcome"};
+                                             "role", "labels",  "meaning", "outcome", "refutes"};
 constexpr absl::string_view kErrorCodeKeys[] = {"family", "code", "name", "meaning", "severity"};
 constexpr absl::string_view kHardwareKeys[] = {"model", "match", "facts", "reference"};
 constexpr absl::string_view kKernelLineKeys[] = {
@@ -113,6 +113,7 @@ void ParseSignals(const FileContext& context, const Fields& file, Entries& entri
     fields.RequiredText("id");
     ReadSignal(context, fields, signal);
     fields.Texts("labels", *signal.mutable_labels());
+    fields.Texts("refutes", *signal.mutable_refutes());
     if (signal.id().empty() || signal.pattern().empty()) continue;
     entries.signals.push_back(std::move(signal));
   }

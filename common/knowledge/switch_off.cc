@@ -179,7 +179,10 @@ void TakeOutLabels(Entries& entries) {
     Strip(*entry.label.mutable_confused_with(), gone);
     Strip(*entry.label.mutable_secondary_effects(), gone);
   }
-  for (v1::SignalPattern& signal : entries.signals) Strip(*signal.mutable_labels(), gone);
+  for (v1::SignalPattern& signal : entries.signals) {
+    Strip(*signal.mutable_labels(), gone);
+    Strip(*signal.mutable_refutes(), gone);
+  }
   for (v1::PastIncident& incident : entries.incidents) {
     Strip(*incident.mutable_labels_secondary(), gone);
   }

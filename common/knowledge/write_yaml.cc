@@ -223,6 +223,7 @@ std::string Signals(int indent, const std::vector<const v1::SignalPattern*>& sig
     if (!signal->id().empty() && !signal->labels().empty()) {
       flow.AddRaw("labels", FlowList(signal->labels()));
     }
+    if (!signal->refutes().empty()) flow.AddRaw("refutes", FlowList(signal->refutes()));
     flow.Add("meaning", signal->meaning());
     absl::StrAppend(&out, Spaces(indent + 2), "- ", flow.Done(), "\n");
   }

@@ -34,6 +34,11 @@ constexpr double kRefutedThough = 0.1;
 constexpr double kRefutedBase = 0.4;
 constexpr double kGuessedRefutations = 4;
 constexpr double kLeastRefuted = 1.6;
+// The base of a message that speaks against a leaf by its strength: how often it occurs with other
+// causes. A person's words count for a part of it.
+constexpr double kDeniedStrongly = 0.6;
+constexpr double kDeniedWeakly = 0.25;
+constexpr double kOfDenial = 0.5;
 // The least for a rule that names another fault, which was seen: that fault explains the signs.
 constexpr double kLeastByAnother = 3.0;
 constexpr double kMostRefuted = 6.0;
@@ -68,6 +73,11 @@ bool IsOfOneLine(const std::vector<const Finding*>& findings, const Signal& sign
     return !text.empty() &&
            (absl::StrContains(signal.excerpt(), text) || absl::StrContains(text, signal.excerpt()));
   });
+}
+
+// Whether the message is known to be of another machine.
+bool IsElsewhere(const Case& the_case, const Signal& signal, absl::string_view node) {
+  return !signal.node().empty() && signal.node() != node && !the_case.evidence.nodes().empty();
 }
 
 // Collects the observations of one leaf on one node, one per check and line.
@@ -131,7 +141,7 @@ void AddEffect(const Case& the_case, Entry entry, Collector& collector) {
 void AddEffect(const Case& the_case, const Signal& signal, absl::string_view node,
                Collector& collector) {
   if (signal.where() == galen::v1::DESCRIPTION) return;
-  if (!signal.node().empty() && signal.node() != node && !the_case.evidence.nodes().empty()) return;
+  if (IsElsewhere(the_case, signal, node)) return;
   Observation seen;
   seen.witness = Witness::kEffect;
   seen.weight = WeightOf(the_case, signal, kEffectStrength);
@@ -192,9 +202,7 @@ void AddEffects(const Case& the_case, const Label& leaf, absl::string_view node,
 void AddMessages(const Case& the_case, const Label& leaf, absl::string_view node,
                  Collector& collector) {
   for (const Signal* signal : the_case.evidence.SignalsFor(leaf.label())) {
-    const bool elsewhere =
-        !signal->node().empty() && signal->node() != node && !the_case.evidence.nodes().empty();
-    if (elsewhere) continue;
+    if (IsElsewhere(the_case, *signal, node)) continue;
     Observation seen;
     seen.witness = IsWords(the_case, *signal)                 ? Witness::kPerson
                    : signal->where() == galen::v1::KERNEL_LOG ? Witness::kMachine
@@ -281,6 +289,11 @@ double Against(const Case& the_case, const Belief& belief) {
     const double by_another = NamesAnother(the_case, *belief.leaf, entry) ? -kLeastByAnother : 0;
     refuted += std::min(by_another, RefutedBy(the_case, *entry.rule));
   }
+  for (const Signal* denial : belief.denials) {
+    const double base = denial->strength() == galen::v1::WEAK ? kDeniedWeakly : kDeniedStrongly;
+    const double share = denial->where() == galen::v1::DESCRIPTION ? kOfDenial : 1;
+    refuted += share * std::log(kRefutedThough / base);
+  }
   return std::max(sum, -kMostAbsent) + std::max(refuted, -kMostRefuted);
 }
 
@@ -340,6 +353,12 @@ bool Belief::HasEvidence() const {
   return std::any_of(observations.begin(), observations.end(), IsEvidence);
 }
 
+bool Belief::IsOpposed() const {
+  return !opposing.empty() || std::any_of(denials.begin(), denials.end(), [](const Signal* denial) {
+    return denial->where() != galen::v1::DESCRIPTION;
+  });
+}
+
 Belief Weigh(const Case& the_case, const Label& leaf, absl::string_view node) {
   Belief belief;
   belief.leaf = &leaf;
@@ -366,6 +385,9 @@ Belief Weigh(const Case& the_case, const Label& leaf, absl::string_view node) {
     } else if (entry.truth == Truth::kUnknown) {
       belief.unknown.push_back(std::move(entry));
     }
+  }
+  for (const Signal* signal : the_case.evidence.SignalsAgainst(leaf.label())) {
+    if (!IsElsewhere(the_case, *signal, node)) belief.denials.push_back(signal);
   }
   AddMessages(the_case, leaf, node, collector);
   AddEffects(the_case, leaf, node, collector);

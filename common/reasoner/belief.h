@@ -56,6 +56,7 @@ struct Belief {
   std::string node;
   std::vector<Observation> observations;  // the weightiest first
   std::vector<Entry> opposing;            // refute rules that are true
+  std::vector<const galen::v1::Signal*> denials;  // messages and words that speak against it
   std::vector<Entry> absent;              // confirm rules that are definitely false
   std::vector<Entry> unknown;             // rules of both kinds with unknown truth
   // Logarithm of its odds against "no cause in the knowledge".
@@ -63,6 +64,8 @@ struct Belief {
 
   // Whether its evidence is more than a person's words.
   bool HasEvidence() const;
+  // Whether a machine or a program speaks against it.
+  bool IsOpposed() const;
 };
 
 // The probability of each leaf as the cause of an incident, given all observations.

@@ -74,7 +74,7 @@ Cause Study(const Case& the_case, const Hypothesis& hypothesis) {
   for (const std::string& node : the_case.evidence.nodes()) {
     if (!cause.nodes.empty() && !cause.nodes.contains(node)) continue;
     const Belief belief = Weigh(the_case, *cause.leaf, node);
-    cause.opposed = cause.opposed || !belief.opposing.empty();
+    cause.opposed = cause.opposed || belief.IsOpposed();
     for (const Observation& each : belief.observations) {
       if (each.witness == Witness::kEffect) continue;
       for (const Finding* finding : each.entry.findings) {
@@ -243,7 +243,7 @@ class Effects {
   void AddLeaf(const Cause& cause, const Label& leaf) {
     for (const std::string& node : cause.nodes) {
       const Belief belief = Weigh(case_, leaf, node);
-      if (!belief.opposing.empty() || !belief.HasEvidence()) continue;
+      if (belief.IsOpposed() || !belief.HasEvidence()) continue;
       for (const Observation& each : belief.observations) {
         if (each.witness == Witness::kEffect) continue;
         for (const Finding* finding : each.entry.findings) {

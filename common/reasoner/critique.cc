@@ -39,7 +39,7 @@ std::vector<std::string> LeavesWithEvidence(const Case& the_case,
   for (const Label* leaf : beliefs.ranked()) {
     if (WasJudged(question.judged(), leaf->label())) continue;
     const Belief& belief = beliefs.Of(*leaf);
-    if (!belief.opposing.empty() || !belief.HasEvidence()) continue;
+    if (belief.IsOpposed() || !belief.HasEvidence()) continue;
     const bool novel = std::any_of(
         belief.observations.begin(), belief.observations.end(), [&](const Observation& each) {
           return each.witness == Witness::kMachine &&

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
 #include "common/reasoner/rule_index.h"
 
 namespace galen::reasoner {
@@ -35,6 +36,7 @@ EvidenceView::EvidenceView(const galen::v1::EvidenceSet& evidence) : evidence_(e
       std::vector<const galen::v1::Signal*>& those = signals_for_[label];
       if (those.empty() || those.back() != &signal) those.push_back(&signal);
     }
+    for (const std::string& label : signal.refutes()) signals_against_[label].push_back(&signal);
   }
 }
 
@@ -53,6 +55,17 @@ absl::Span<const galen::v1::Signal* const> EvidenceView::SignalsFor(absl::string
   const auto it = signals_for_.find(label);
   if (it == signals_for_.end()) return {};
   return it->second;
+}
+
+std::vector<const galen::v1::Signal*> EvidenceView::SignalsAgainst(absl::string_view label) const {
+  std::vector<const galen::v1::Signal*> against;
+  if (signals_against_.empty()) return against;
+  for (absl::string_view above = label;; above = above.substr(0, above.rfind('.'))) {
+    if (const auto it = signals_against_.find(above); it != signals_against_.end()) {
+      against.insert(against.end(), it->second.begin(), it->second.end());
+    }
+    if (!absl::StrContains(above, '.')) return against;
+  }
 }
 
 }  // namespace galen::reasoner

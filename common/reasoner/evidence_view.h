@@ -38,6 +38,8 @@ class EvidenceView {
   const galen::v1::Signal* FindSignal(absl::string_view id) const;
   // The signals that name the label, in the order of the summary.
   absl::Span<const galen::v1::Signal* const> SignalsFor(absl::string_view label) const;
+  // The signals that speak against the label or a label above it.
+  std::vector<const galen::v1::Signal*> SignalsAgainst(absl::string_view label) const;
 
  private:
   const galen::v1::EvidenceSet& evidence_;
@@ -49,6 +51,7 @@ class EvidenceView {
       by_check_and_node_;
   absl::flat_hash_map<absl::string_view, const galen::v1::Signal*> signals_;
   absl::flat_hash_map<absl::string_view, std::vector<const galen::v1::Signal*>> signals_for_;
+  absl::flat_hash_map<absl::string_view, std::vector<const galen::v1::Signal*>> signals_against_;
 };
 
 // Whether the check completed, with any result. SKIPPED and ERROR are not evidence.

@@ -66,7 +66,7 @@ const Label* AccountedForBy(const Case& the_case, const Beliefs& beliefs, const 
 
 bool IsRejected(const Case& the_case, const Beliefs& beliefs, const Belief& belief) {
   if (beliefs.Probability(*belief.leaf) >= kImprobable) return false;
-  return !belief.opposing.empty() || WasLookedForInVain(the_case, belief) ||
+  return belief.IsOpposed() || WasLookedForInVain(the_case, belief) ||
          AccountedForBy(the_case, beliefs, belief) != nullptr;
 }
 
@@ -113,6 +113,12 @@ void Tell(const Case& the_case, const Beliefs& beliefs, const Belief& belief, Ve
   }
   for (const Entry& entry : belief.opposing) {
     AddReason(Reason::OPPOSES, Describe(the_case.knowledge, entry), entry, verdict);
+  }
+  for (const galen::v1::Signal* denial : belief.denials) {
+    Reason& reason = *verdict.add_reasons();
+    reason.set_direction(Reason::OPPOSES);
+    reason.set_text(Describe(*denial));
+    reason.add_evidence_ids(denial->id());
   }
   if (confirmed) return;
   for (const Entry& entry : belief.absent) {

@@ -70,7 +70,7 @@ Candidate Look(const Case& the_case, const Beliefs& beliefs, const std::string& 
   for (const Label* leaf : leaves) {
     const Belief& belief = beliefs.Of(*leaf);
     candidate.share += beliefs.Probability(*leaf);
-    const bool refuted = !belief.opposing.empty() && !belief.HasEvidence();
+    const bool refuted = belief.IsOpposed() && !belief.HasEvidence();
     candidate.refuted += refuted ? 1 : 0;
     candidate.pointed_at = candidate.pointed_at || (!refuted && !belief.observations.empty());
     candidate.has_evidence = candidate.has_evidence || (!refuted && belief.HasEvidence());

@@ -103,7 +103,7 @@ class Screening {
     // checks.
     const double odds = std::exp(belief.log_odds);
     const double probability = odds / (1 + odds);
-    const bool refuted = !belief.opposing.empty() && !belief.HasEvidence();
+    const bool refuted = belief.IsOpposed() && !belief.HasEvidence();
     const bool pointed_at = !refuted && PointsAt(belief);
 
     const std::vector<std::string>& checks = case_.knowledge.ChecksFor(leaf);

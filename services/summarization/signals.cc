@@ -71,6 +71,7 @@ Signal MakeSignal(const knowledge::v1::SignalPattern& pattern, const log_scan::H
   signal.set_id(absl::StrCat("signal/", pattern.id(), "@", source.name));
   signal.set_signal(pattern.id());
   *signal.mutable_labels() = pattern.labels();
+  *signal.mutable_refutes() = pattern.refutes();
   signal.set_where(WhereOf(source, pattern));
   signal.set_strength(pattern.strength());
   signal.set_role(pattern.role());

@@ -106,6 +106,12 @@ class Scene {
     return *this;
   }
 
+  // The message read last speaks against the label as well.
+  Scene& Against(const std::string& label) {
+    evidence_.mutable_summary()->mutable_signals()->rbegin()->add_refutes(label);
+    return *this;
+  }
+
   // The message read last was not in a log: a person wrote it.
   Scene& InWords() {
     galen::v1::Summary& summary = *evidence_.mutable_summary();

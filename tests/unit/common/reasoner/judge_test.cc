@@ -20,6 +20,7 @@ using ::testing::IsEmpty;
 using testing::JudgeOf;
 using testing::KnowledgeBuilder;
 using ::testing::Not;
+using ::testing::Property;
 using testing::Scene;
 using testing::Text;
 using testing::Unknown;
@@ -246,6 +247,34 @@ TEST(Judge, WhatSpeaksAgainstACauseTakesFromItHoweverRareThatIs) {
     return JudgeOf(book, scene, "MAIN.SUB.BOARD").probability();
   };
   EXPECT_LT(probability(3), probability(0) - 0.1);
+}
+
+TEST(Judge, AMessageMaySpeakAgainstACauseAndAgainstAllBelowALabel) {
+  KnowledgeBuilder made = Counter();
+  made.Rate("message", 0, 225);
+  const auto book = made.Make();
+  Scene scene(book);
+  scene.Read("bad", {"MAIN.SUB.ECC"}, galen::v1::STRONG, "a line", 1).Skipped("gpu.ecc");
+  const double alone = JudgeOf(book, scene, "MAIN.SUB.ECC").probability();
+  const auto with = [&](const std::string& label, galen::v1::Strength strength) {
+    Scene denied = scene;
+    denied.Read("all_clear", {}, strength, "another line", 2).Against(label);
+    return denied;
+  };
+  const Scene strong = with("MAIN.SUB.ECC", galen::v1::STRONG);
+  Scene words = strong;
+  const double denied = JudgeOf(book, strong, "MAIN.SUB.ECC").probability();
+  const double in_words = JudgeOf(book, words.InWords(), "MAIN.SUB.ECC").probability();
+  EXPECT_LT(denied, in_words) << "a person may be wrong";
+  EXPECT_LT(in_words, alone);
+  EXPECT_LT(denied, JudgeOf(book, with("MAIN.SUB.ECC", galen::v1::WEAK), "MAIN.SUB.ECC")
+                        .probability());
+  EXPECT_EQ(JudgeOf(book, with("MAIN.SUB", galen::v1::STRONG), "MAIN.SUB.ECC").probability(),
+            denied);
+  EXPECT_EQ(JudgeOf(book, with("MAIN.SUB.EC", galen::v1::STRONG), "MAIN.SUB.ECC").probability(),
+            alone);
+  const Verdict verdict = JudgeOf(book, strong, "MAIN.SUB.ECC");
+  EXPECT_THAT(verdict.reasons(), Contains(Property(&Reason::direction, Reason::OPPOSES)));
 }
 
 TEST(Judge, ARefutedCauseNeedsMoreThanOneSign) {
