@@ -10,6 +10,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "common/base/text.h"
 #include "common/security/certificates/credentials.h"
 #include "common/security/claims/claim.h"
 #include "common/security/policy.h"
@@ -19,6 +20,7 @@ namespace {
 
 // Certificates whose expiry is remembered.
 constexpr std::size_t kMaxRemembered = 4'096;
+constexpr std::size_t kMostAsker = 256;
 
 absl::string_view View(grpc::string_ref text) { return {text.data(), text.size()}; }
 
@@ -100,9 +102,12 @@ grpc::Status Authorizer::Refuse(grpc::StatusCode code, const InputMetadata& meta
 
 std::string AskerOf(security::Role peer,
                     const std::multimap<grpc::string_ref, grpc::string_ref>& metadata) {
-  if (peer != security::Role::kGateway) return "";
+  if (peer != security::Role::kGateway && peer != security::Role::kOrchestrator &&
+      peer != security::Role::kExecution) {
+    return "";
+  }
   const auto found = metadata.find(security::kAskerKey);
-  return found == metadata.end() ? "" : std::string(found->second.data(), found->second.size());
+  return found == metadata.end() ? "" : CleanText(View(found->second), kMostAsker);
 }
 
 std::string TraceIdOf(absl::string_view traceparent) {

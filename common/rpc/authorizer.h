@@ -47,7 +47,9 @@ class Authorizer final : public grpc::AuthMetadataProcessor {
   absl::flat_hash_map<std::string, absl::Time> expiries_ ABSL_GUARDED_BY(mu_);  // by certificate
 };
 
-// For whom a gateway asks, by the call's metadata (security::kAskerKey); "" of any other peer.
+// The credential of whose request a call is part, by its metadata (security::kAskerKey): as a
+// gateway states it, and orchestrator and execution pass it on; "" of any other peer. Cleaned, at
+// most 256 bytes.
 std::string AskerOf(security::Role peer,
                     const std::multimap<grpc::string_ref, grpc::string_ref>& metadata);
 

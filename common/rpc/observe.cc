@@ -3,6 +3,7 @@
 #include <atomic>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,6 +14,8 @@
 #include "common/base/steady.h"
 #include "common/observability/log/log.h"
 #include "common/observability/metrics/calls.h"
+#include "common/rpc/authorizer.h"
+#include "common/security/claims/claim.h"
 
 namespace galen::rpc {
 namespace {
@@ -94,9 +97,10 @@ class ServerObserver final : public CallObserver {
   std::string begun_trace_;  // metadata refer to it
 };
 
-// Sends the trace context and the diagnosis of the calling thread as metadata.
+// Sends the trace context, the diagnosis and the asker of the calling thread as metadata.
 void SendWork(absl::FunctionRef<void(const char* key, std::string value)> put) {
   const trace::Work& work = trace::Current();
+  if (!work.asker.empty()) put(security::kAskerKey, work.asker);
   if (!work.context.valid()) return;
   put(trace::kTraceparent, trace::Format(trace::ChildOf(work.context)));
   if (!work.diagnosis.empty()) put(trace::kDiagnosis, work.diagnosis);
@@ -190,6 +194,12 @@ trace::Work WorkOf(const grpc::ServerContextBase& context) {
   work.context = caller.has_value() ? trace::ChildOf(*caller) : trace::NewTrace();
   if (const auto named = metadata.find(trace::kDiagnosis); named != metadata.end()) {
     work.diagnosis = std::string(trace::DiagnosisName(ViewOf(named->second)));
+  }
+  if (const std::shared_ptr<const grpc::AuthContext> connection = context.auth_context()) {
+    grpc::string_ref uri;
+    if (const std::optional<security::Identity> peer = PeerOf(*connection, uri)) {
+      work.asker = AskerOf(peer->role, metadata);
+    }
   }
   return work;
 }

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/observability/log/log.h"
+#include "common/observability/trace/trace.h"
 #include "common/rpc/audit_interceptor.h"
 #include "common/rpc/authorizer.h"
 #include "common/rpc/certificate_watch.h"
@@ -174,7 +175,7 @@ std::string Security::ServerNameOf(const Peer& peer) const {
 std::string Security::ClaimFor(absl::string_view resource, security::Role audience) const {
   const absl::string_view tenant = security::TenantOf(resource);
   if (!tls() || tenant.empty()) return "";
-  absl::StatusOr<std::string> claim = parts_->signer.For(tenant, audience);
+  absl::StatusOr<std::string> claim = parts_->signer.For(tenant, audience, trace::Current().asker);
   if (claim.ok()) return *std::move(claim);
   // The call is sent without a claim; a service that requires one refuses it.
   parts_->options.tell(std::string(claim.status().message()));

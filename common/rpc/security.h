@@ -83,8 +83,8 @@ class Security {
   std::string ServerNameOf(const Peer& peer) const;
 
   // The claim to send under security::kClaimKey with a call about `resource` ("tenants/t/..."), to
-  // a service of role `audience`. "" without certificates, or when `resource` is of no tenant: then
-  // nothing is sent.
+  // a service of role `audience`, made by the calling thread for its asker (trace::Current()). ""
+  // without certificates, or when `resource` is of no tenant: then nothing is sent.
   std::string ClaimFor(absl::string_view resource, security::Role audience) const;
 
   // For the services of this program that act for tenants; null without certificates.

@@ -47,9 +47,15 @@ absl::Status TenantGuard::Check(const grpc::CallbackServerContext& context,
     return absl::PermissionDeniedError("the call carries more than one claim of a tenant");
   }
   const auto certificates = [&connection] { return CertificatesOf(*connection); };
-  GALEN_ASSIGN_OR_RETURN(const std::string tenant,
-                         verifier_.TenantOf({first->second.data(), first->second.size()},
-                                            {{uri.data(), uri.size()}, certificates}));
+  GALEN_ASSIGN_OR_RETURN(const security::ClaimVerifier::Accepted claim,
+                         verifier_.Accept({first->second.data(), first->second.size()},
+                                          {{uri.data(), uri.size()}, certificates}));
+  const std::string& tenant = claim.tenant;
+  // (An accepted claim is signed by the peer, so there is one.)
+  if (!peer.has_value() || AskerOf(peer->role, context.client_metadata()) != claim.asker) {
+    return absl::PermissionDeniedError(
+        "the call names another asker than its claim: the audit log would name the wrong one");
+  }
   if (tenant.empty() || security::TenantOf(resource) != tenant) {
     // Says nothing of whether there is such a thing.
     return absl::PermissionDeniedError(absl::StrCat(

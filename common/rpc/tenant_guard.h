@@ -23,8 +23,8 @@ class TenantGuard {
   absl::Status Use(const security::Credentials& credentials) { return verifier_.Use(credentials); }
 
   // `resource` is "tenants/t" or a name below it. PERMISSION_DENIED unless the call carries exactly
-  // one claim, valid and of that tenant. An operator may also make calls that name no resource, and
-  // then needs no claim.
+  // one claim, valid, of that tenant and of the asker that the call names. An operator may also
+  // make calls that name no resource, and then needs no claim.
   absl::Status Check(const grpc::CallbackServerContext& context, absl::string_view resource);
 
  private:

@@ -227,7 +227,7 @@ void DiagnosisActor::AppendEvent(v1::DiagnosisEvent event,
 }
 
 trace::Work DiagnosisActor::Work() const {
-  return {trace::InTrace(state_.trace_id).value_or(trace::Context()), name_};
+  return {trace::InTrace(state_.trace_id).value_or(trace::Context()), name_, state_.asker};
 }
 
 absl::Status DiagnosisActor::Advance(std::vector<v1::DiagnosisEvent> events) {

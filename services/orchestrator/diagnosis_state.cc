@@ -261,6 +261,7 @@ void Apply(State& state, const v1::DiagnosisEvent& event) {
   if (event.has_created()) {
     state.create_time = event.event_time();
     state.trace_id = event.trace_id();
+    state.asker = event.created().asker();
     ApplyCreated(state, event.created());
     return;
   }
@@ -312,6 +313,7 @@ void Apply(State& state, const v1::DiagnosisEvent& event) {
     case v1::DiagnosisEvent::kConcluded:
       return ApplyConcluded(state, event.concluded());
     case v1::DiagnosisEvent::kFeedbackReceived:
+      state.asker = event.feedback_received().asker();
       return ReceiveAnswer(state, event.feedback_received());
     case v1::DiagnosisEvent::kCallFailed:
       return ApplyCallFailed(state, event.call_failed(), ToTime(event.event_time()));

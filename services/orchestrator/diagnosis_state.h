@@ -100,6 +100,7 @@ struct State {
   google::protobuf::Timestamp create_time;
   google::protobuf::Timestamp update_time;
   std::string trace_id;  // of the request that created it
+  std::string asker;     // credential of the last request that made it search, "" unknown
 
   // Shared with the calls that ask about them, which may outlive a change; never null.
   std::shared_ptr<const v1::Summary> summary = std::make_shared<v1::Summary>();

@@ -66,6 +66,7 @@ v1::DiagnosisEvent FeedbackEvent(const v1::SubmitFeedbackRequest& request) {
   feedback.set_by(request.by());
   feedback.set_look_again(request.look_again());
   *feedback.mutable_allowed_tests() = request.allowed_tests();
+  feedback.set_asker(trace::Current().asker);
   return event;
 }
 
@@ -236,6 +237,7 @@ absl::StatusOr<v1::Diagnosis> Orchestrator::Create(const v1::CreateDiagnosisRequ
   created.set_strategy(request.diagnosis().strategy().empty() ? core_->options.strategy
                                                               : request.diagnosis().strategy());
   created.set_request_id(request.request_id());
+  created.set_asker(trace::Current().asker);
   GALEN_ASSIGN_OR_RETURN(const std::string name, core_->log.Create(event));
   if (name != created.name()) return ViewOf(*core_, name, /*listed=*/false);
   tenant.created.Add();

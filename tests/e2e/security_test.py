@@ -4,7 +4,9 @@ import os
 import stat
 import subprocess
 import tempfile
+import time
 import unittest
+import urllib.request
 
 import galen
 
@@ -127,6 +129,33 @@ class SecureMesh(unittest.TestCase):
                     record = json.loads(line)
                     seen.add((record["peer"].rsplit("/", 1)[-1], record["method"],
                               record.get("resource", "")))
+
+    def test_every_service_writes_down_whose_key_a_diagnosis_is_of(self):
+        gateway = self.mesh.start("galen-gateway", f"--store={self.mesh.store}", f"--knowledge={galen.ROOT}/knowledge",
+                                  f"--orchestrator={self.mesh.orchestrator.address}")
+        made = galen.galen("keys", "create", "--store", self.mesh.store, "--tenant", "acme")
+        self.assertEqual(made.returncode, 0, made.stderr)
+        key = made.stdout.strip()
+        body = json.dumps({"incident": {"description": "NCCL WARN Connect failed on every rank"}}).encode()
+        request = urllib.request.Request(f"http://{gateway.address}/v1/tenants/acme/diagnoses", data=body,
+                                         headers={"Authorization": f"Bearer {key}", "Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            name = json.loads(answer.read())["name"]
+        asker = f"key/{key.split('_')[1]} (customer)"
+        wanted = {"/galen.v1.DiagnosisService/CreateDiagnosis", "/galen.summarization.v1.SummarizationService/Summarize",
+                  "/galen.planning.v1.PlanningService/Screen", "/galen.execution.v1.ExecutionService/RunChecks",
+                  "/galen.node.v1.NodeService/RunChecks", "/galen.conclusion.v1.ConclusionService/Conclude"}
+        seen = set()
+        deadline = time.monotonic() + 300
+        while not wanted <= seen and time.monotonic() < deadline:
+            with open(self.audit, encoding="utf-8") as lines:
+                records = [json.loads(line) for line in lines if line.endswith("\n")]
+            seen = {record["method"] for record in records if record.get("asker") == asker}
+            # Nobody else's calls are put down to this key.
+            self.assertEqual({record["resource"] for record in records
+                              if record.get("asker") == asker and record.get("resource", "").startswith("tenants/")}
+                             - {"tenants/acme", name}, set())
+        self.assertEqual(wanted - seen, set())
 
     def test_refuses_who_has_no_certificate_or_one_of_another_authority(self):
         other = f"{self.scratch.name}/other"

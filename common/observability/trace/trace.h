@@ -47,6 +47,9 @@ std::optional<Context> InTrace(absl::string_view trace_id);
 struct Work {
   Context context;
   std::string diagnosis;  // "tenants/t/diagnoses/d"
+  // The credential of whose request it is part, as a gateway states it: "key/ID (ROLE)". For audit
+  // logs; grants nothing.
+  std::string asker = {};
 };
 const Work& Current();
 

@@ -12,8 +12,9 @@ namespace galen::security {
 // The metadata key that a claim travels under.
 inline constexpr char kClaimKey[] = "galen-claim-bin";
 
-// The metadata key of the person for whom a gateway calls, "key/ID (ROLE)". It grants nothing: it
-// goes into the audit logs of the called services, which accept it from gateways alone.
+// The metadata key of the credential of whose request a call is part, "key/ID (ROLE)". It grants
+// nothing: it goes into the audit logs of the called services. Gateways state it; orchestrator and
+// execution pass it on. A claim that comes with the call must name the same one.
 inline constexpr char kAskerKey[] = "galen-asker-bin";
 
 // The signed bytes begin with this, so that a signature made for another purpose is not valid for a

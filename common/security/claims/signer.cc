@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
@@ -15,7 +17,7 @@
 namespace galen::security {
 namespace {
 
-// Tenants whose claims are kept.
+// Claims that are kept: one for each tenant and key.
 constexpr std::size_t kMaxKept = 10'000;
 
 }  // namespace
@@ -45,9 +47,10 @@ absl::Status ClaimSigner::Use(const Credentials& credentials) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> ClaimSigner::For(absl::string_view tenant, Role audience) {
+absl::StatusOr<std::string> ClaimSigner::For(absl::string_view tenant, Role audience,
+                                             absl::string_view asker) {
   const absl::Time now = clock_.Now();
-  std::pair<std::string, Role> wanted(std::string(tenant), audience);
+  Wanted wanted{std::string(tenant), audience, std::string(asker)};
   std::shared_ptr<const Key> key;
   bool attach = false;
   {
@@ -62,7 +65,7 @@ absl::StatusOr<std::string> ClaimSigner::For(absl::string_view tenant, Role audi
     attach = now < attach_until_;
   }
   if (key == nullptr) return absl::FailedPreconditionError("claim: there is no certificate");
-  GALEN_ASSIGN_OR_RETURN(std::string claim, Make(*key, wanted.first, audience, now, attach));
+  GALEN_ASSIGN_OR_RETURN(std::string claim, Make(*key, wanted, now, attach));
   MutexLock lock(mu_);
   if (key != key_) return claim;
   if (made_.size() >= kMaxKept) made_.clear();
@@ -70,11 +73,12 @@ absl::StatusOr<std::string> ClaimSigner::For(absl::string_view tenant, Role audi
   return claim;
 }
 
-absl::StatusOr<std::string> ClaimSigner::Make(const Key& key, const std::string& tenant,
-                                              Role audience, absl::Time now, bool attach) const {
+absl::StatusOr<std::string> ClaimSigner::Make(const Key& key, const Wanted& wanted, absl::Time now,
+                                              bool attach) const {
   v1::Claim claim;
-  claim.set_tenant(tenant);
-  claim.set_audience(std::string(NameOf(audience)));
+  claim.set_tenant(wanted.tenant);
+  claim.set_audience(std::string(NameOf(wanted.audience)));
+  claim.set_asker(wanted.asker);
   claim.set_issuer(key.uri);
   claim.set_issued_s(absl::ToUnixSeconds(now));
   claim.set_expires_s(absl::ToUnixSeconds(std::min(now + kClaimLife, key.not_after)));

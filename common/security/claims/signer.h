@@ -1,10 +1,10 @@
 #ifndef COMMON_SECURITY_CLAIMS_SIGNER_H_
 #define COMMON_SECURITY_CLAIMS_SIGNER_H_
 
+#include <compare>
 #include <map>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -31,9 +31,10 @@ class ClaimSigner {
   // Replaces the signing credentials; called at the start, and when the certificate was renewed.
   absl::Status Use(const Credentials& credentials);
 
-  // A claim of `tenant` that `audience` accepts. It is reused, and made again when half of its life
-  // is over.
-  absl::StatusOr<std::string> For(absl::string_view tenant, Role audience);
+  // A claim of `tenant` that `audience` accepts, for calls that are part of a request of `asker`.
+  // It is reused, and made again when half of its life is over.
+  absl::StatusOr<std::string> For(absl::string_view tenant, Role audience,
+                                  absl::string_view asker = "");
 
  private:
   struct Key;
@@ -41,14 +42,20 @@ class ClaimSigner {
     std::string claim;
     absl::Time renew;
   };
-  absl::StatusOr<std::string> Make(const Key& key, const std::string& tenant, Role audience,
-                                   absl::Time now, bool attach) const;
+  struct Wanted {
+    std::string tenant;
+    Role audience;
+    std::string asker;
+    auto operator<=>(const Wanted&) const = default;
+  };
+  absl::StatusOr<std::string> Make(const Key& key, const Wanted& wanted, absl::Time now,
+                                   bool attach) const;
 
   const Clock& clock_;
   Mutex mu_;
   std::shared_ptr<const Key> key_ ABSL_GUARDED_BY(mu_);
   absl::Time attach_until_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();
-  std::map<std::pair<std::string, Role>, Made> made_ ABSL_GUARDED_BY(mu_);
+  std::map<Wanted, Made> made_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace galen::security

@@ -48,8 +48,8 @@ absl::Status ClaimVerifier::Use(const Credentials& credentials) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> ClaimVerifier::TenantOf(absl::string_view claim,
-                                                    const ClaimBearer& bearer) {
+absl::StatusOr<ClaimVerifier::Accepted> ClaimVerifier::Accept(absl::string_view claim,
+                                                              const ClaimBearer& bearer) {
   if (claim.size() > kMaxClaimBytes) return Refused("it is larger than 6 KiB");
   const absl::Time now = clock_.Now();
   std::shared_ptr<const Trust> trust;
@@ -58,13 +58,13 @@ absl::StatusOr<std::string> ClaimVerifier::TenantOf(absl::string_view claim,
     const auto found = believed_.find(claim);
     if (found != believed_.end() && now < found->second.expires &&
         found->second.issuer == bearer.uri) {
-      return found->second.tenant;
+      return found->second.content;
     }
     trust = trust_;
   }
   if (trust == nullptr) return Refused("nobody is trusted yet");
   GALEN_ASSIGN_OR_RETURN(Believed believed, Check(*trust, claim, bearer, now));
-  std::string tenant = believed.tenant;
+  Accepted content = believed.content;
   MutexLock lock(mu_);
   if (trust == trust_) {
     if (believed_.size() >= kMaxRemembered) {
@@ -73,7 +73,7 @@ absl::StatusOr<std::string> ClaimVerifier::TenantOf(absl::string_view claim,
     }
     believed_.insert_or_assign(std::string(claim), std::move(believed));
   }
-  return tenant;
+  return content;
 }
 
 absl::StatusOr<ClaimVerifier::Believed> ClaimVerifier::Check(const Trust& trust,
@@ -126,7 +126,9 @@ absl::StatusOr<ClaimVerifier::Believed> ClaimVerifier::Check(const Trust& trust,
     return Refused("its signature does not hold");
   }
   // By the signer's certificate too: a claim does not outlive it.
-  return Believed{claim.tenant(), claim.issuer(), std::min(expires + kClockSkew, NotAfter(own))};
+  return Believed{{claim.tenant(), claim.asker()},
+                  claim.issuer(),
+                  std::min(expires + kClockSkew, NotAfter(own))};
 }
 
 }  // namespace galen::security

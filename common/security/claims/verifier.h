@@ -36,16 +36,21 @@ class ClaimVerifier {
   // Replaces the trusted authority and trust domain.
   absl::Status Use(const Credentials& credentials);
 
-  // The tenant of the claim. PERMISSION_DENIED, with the reason, when it is not for this audience,
+  // The content of a claim.
+  struct Accepted {
+    std::string tenant;
+    std::string asker;  // the credential of whose request the call is part; "" of none
+  };
+  // Gives it. PERMISSION_DENIED, with the reason, when it is not for this audience,
   // was not signed by its bearer, or the bearer may not sign one (ClaimIssuers()), when it is not
   // valid now, or is not a claim at all. A claim that was accepted before costs one look-up in a
   // table.
-  absl::StatusOr<std::string> TenantOf(absl::string_view claim, const ClaimBearer& bearer);
+  absl::StatusOr<Accepted> Accept(absl::string_view claim, const ClaimBearer& bearer);
 
  private:
   struct Trust;
   struct Believed {
-    std::string tenant;
+    Accepted content;
     std::string issuer;
     absl::Time expires;
   };

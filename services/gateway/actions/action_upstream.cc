@@ -107,7 +107,7 @@ void ActionUpstream::Audit(const Call& call, const absl::Status& status) {
   security::AuditRecord record;
   record.time = clock_.Now();
   record.trace = trace::TraceIdOf(trace::Current().context);
-  record.peer = absl::StrCat("key/", call.asker.id, " (", NameOf(call.asker.role), ")");
+  record.peer = NameOf(call.asker);
   record.method = absl::StrCat("/", call.method->service()->full_name(), "/", call.method->name());
   record.resource = call.resource;
   record.outcome = absl::StatusCodeToString(status.code());
@@ -203,11 +203,12 @@ clients::Cancel ActionUpstream::Ask(Call call, clients::Done<Answer> done) {
     Audit(shared->first, answer.status());
     std::move(shared->second)(std::move(answer));
   };
-  return mesh_.Ask(std::move(read), [this, shared, end](absl::StatusOr<Answer> read_answer) {
+  return mesh_.Ask(std::move(read), [this, shared, end, work](absl::StatusOr<Answer> read_answer) {
     if (!read_answer.ok()) return end(read_answer.status());
     // The store may block, which the thread of an answer must not.
     const std::shared_ptr<google::protobuf::Message> diagnosis = *std::move(read_answer);
-    const bool taken = executor_.TrySchedule([this, shared, end, diagnosis] {
+    const bool taken = executor_.TrySchedule([this, shared, end, diagnosis, work] {
+      const trace::Scope scope(work);
       const auto* read_diagnosis = dynamic_cast<const galen::v1::Diagnosis*>(diagnosis.get());
       if (read_diagnosis == nullptr) return end(absl::InternalError("no diagnosis came"));
       if (shared->first.method->name() != "DryRunAction") {

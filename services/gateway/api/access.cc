@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
 #include "common/base/names.h"
+#include "common/base/text.h"
 
 namespace galen::gateway {
 namespace {
@@ -20,6 +22,10 @@ std::optional<UserRole> ParseUserRole(absl::string_view name) {
     if (NameOf(role) == name) return role;
   }
   return std::nullopt;
+}
+
+std::string NameOf(const Principal& principal) {
+  return absl::StrCat("key/", CleanText(principal.id, 128), " (", NameOf(principal.role), ")");
 }
 
 bool IsTenant(absl::string_view text) { return IsSegment(text); }

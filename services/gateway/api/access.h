@@ -39,6 +39,9 @@ struct Principal {
   bool MaySee(absl::string_view tenant_of_resource) const;
 };
 
+// The credential as audit logs name it: "key/ID (ROLE)".
+std::string NameOf(const Principal& principal);
+
 // Authenticates the sender of a request. Thread-safe; never blocks.
 class Access {
  public:

@@ -247,7 +247,9 @@ void Api::Admit(const std::shared_ptr<Inquiry>& inquiry) {
 }
 
 void Api::Ask(const std::shared_ptr<Inquiry>& inquiry) {
-  const trace::Scope scope(inquiry->work);
+  trace::Work work = inquiry->work;
+  work.asker = NameOf(inquiry->principal);
+  const trace::Scope scope(std::move(work));
   const gateway::Route& route = *inquiry->match.route;
   absl::StatusOr<Transcoded> made =
       TranscodeRequest(inquiry->match, inquiry->query, inquiry->request);

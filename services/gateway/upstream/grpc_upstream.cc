@@ -13,7 +13,6 @@
 #include "absl/time/clock.h"
 #include "common/base/mutex.h"
 #include "common/base/steady.h"
-#include "common/base/text.h"
 #include "common/observability/trace/trace.h"
 #include "common/rpc/status.h"
 #include "common/security/claims/claim.h"
@@ -30,10 +29,13 @@ void Prepare(const Upstream::Call& call, const ClaimFor& claim_for, grpc::Client
   }
   const std::string claim = claim_for ? claim_for(call.resource) : "";
   if (!claim.empty()) context.AddMetadata(security::kClaimKey, claim);
-  if (!call.asker.id.empty()) {
-    context.AddMetadata(security::kAskerKey, absl::StrCat("key/", CleanText(call.asker.id, 128),
-                                                          " (", NameOf(call.asker.role), ")"));
-  }
+}
+
+// The work of the calling thread, which sends it with the call, for the call's asker.
+trace::Work WorkFor(const Upstream::Call& call) {
+  trace::Work work = trace::Current();
+  if (!call.asker.id.empty()) work.asker = NameOf(call.asker);
+  return work;
 }
 
 Upstream::Answer NewAnswer(const google::protobuf::MethodDescriptor& method) {
@@ -81,6 +83,7 @@ class UnaryCall : public std::enable_shared_from_this<UnaryCall> {
   void Run(rpc::Replicas::Turn turn) {
     turn_.emplace(std::move(turn));
     answer_ = NewAnswer(*call_.method);
+    const trace::Scope scope(WorkFor(call_));
     auto context = std::make_shared<grpc::ClientContext>();
     Prepare(call_, claim_for_, *context);
     {
@@ -234,6 +237,7 @@ class GrpcFeed final : public Upstream::Feed,
     flying_ = all_flying_.Begin();
     turn_.emplace(replicas_.Begin());
     message_ = NewAnswer(*call_.method);
+    const trace::Scope scope(WorkFor(call_));
     context_ = std::make_shared<grpc::ClientContext>();
     Prepare(call_, claim_for_, *context_);
     Stub(turn_->replica().shared_channel())

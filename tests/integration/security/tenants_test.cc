@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/clock.h"
 #include "common/clients/grpc_clients.h"
+#include "common/observability/trace/trace.h"
 #include "common/security/claims/signer.h"
 #include "common/security/policy.h"
 #include "tests/integration/security/mesh.h"
@@ -167,19 +168,47 @@ TEST(Audit, EveryCallIsWrittenAndWhoWasRefusedToo) {
   std::filesystem::remove(path);
 }
 
-TEST(Audit, SaysForWhomAGatewayAsksAndBelievesItOfNobodyElse) {
+TEST_F(TenantsTest, AnAskerThatTheClaimDoesNotNameIsRefused) {
+  constexpr char kGet[] = "/galen.v1.DiagnosisService/GetDiagnosis";
+  const auto call = [&](const std::string& claimed, const std::string& named) {
+    std::string claim;
+    {
+      trace::Work work;
+      work.asker = claimed;
+      const trace::Scope scope(work);
+      claim = mesh_.Of(Role::kGateway).ClaimFor(kOurs, Role::kOrchestrator);
+    }
+    return CallMethod(mesh_.ChannelOf(Role::kGateway, kGet), kGet,
+                      RequestOf(*AllMethods().at(kGet), "name", kOurs), claim, named);
+  };
+  EXPECT_EQ(call("key/7 (customer)", "key/7 (customer)").error_code(), grpc::StatusCode::NOT_FOUND);
+  for (const auto& [claimed, named] :
+       {std::pair<std::string, std::string>{"key/7 (customer)", "key/8 (customer)"},
+        {"key/7 (customer)", ""},
+        {"", "key/8 (customer)"}}) {
+    const grpc::Status status = call(claimed, named);
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::PERMISSION_DENIED) << claimed << named;
+    EXPECT_THAT(status.error_message(), HasSubstr("another asker"));
+  }
+}
+
+TEST(Audit, SaysForWhomACallIsMadeAndBelievesItOfTheRightPeersAlone) {
   const std::string path = absl::StrCat(::testing::TempDir(), "/galen-asker-", getpid(), ".jsonl");
   constexpr char kGet[] = "/galen.v1.DiagnosisService/GetDiagnosis";
-  constexpr char kNodes[] = "/galen.execution.v1.ExecutionService/RegisterNode";  // not a gateway's
+  constexpr char kNodes[] = "/galen.execution.v1.ExecutionService/RegisterNode";  // a node's alone
+  constexpr char kAsker[] = "key/7 (customer)";
   {
     SecureMesh mesh(path);
-    for (const Role role : {Role::kGateway, Role::kOperator}) {
+    for (const Role role : {Role::kGateway, Role::kOrchestrator, Role::kOperator}) {
+      trace::Work work;
+      if (role != Role::kOperator) work.asker = kAsker;
+      const trace::Scope scope(work);
       for (const std::string& name : {std::string(kGet), std::string(kNodes)}) {
         const std::string field(FindRule(name)->tenant_field);
         const std::string claim =
             field.empty() ? "" : mesh.Of(role).ClaimFor(kOurs, mesh.RoleOf(name));
         CallMethod(mesh.ChannelOf(role, name), name,
-                   RequestOf(*AllMethods().at(name), field, kOurs), claim, "key/7 (customer)");
+                   RequestOf(*AllMethods().at(name), field, kOurs), claim, kAsker);
       }
     }
   }
@@ -189,10 +218,9 @@ TEST(Audit, SaysForWhomAGatewayAsksAndBelievesItOfNobodyElse) {
     const nlohmann::json record = nlohmann::json::parse(line);
     const auto peer = security::ParseIdentity(record["peer"].get_ref<const std::string&>());
     ASSERT_TRUE(peer.has_value()) << line;
-    EXPECT_EQ(record.value("asker", ""), peer->role == Role::kGateway ? "key/7 (customer)" : "")
-        << line;
+    EXPECT_EQ(record.value("asker", ""), peer->role == Role::kOperator ? "" : kAsker) << line;
   }
-  EXPECT_EQ(lines, 4);
+  EXPECT_EQ(lines, 6);
   std::filesystem::remove(path);
 }
 

@@ -35,7 +35,10 @@ class ClaimsTest : public ::testing::Test {
   absl::StatusOr<std::string> TenantOf(const std::string& claim,
                                        const std::string& uri = IdentityUri(galen::testing::kDomain,
                                                                             Role::kGateway)) {
-    return verifier_.TenantOf(claim, {uri, [this] { return brought_by_.certificate; }});
+    const auto accepted =
+        verifier_.Accept(claim, {uri, [this] { return brought_by_.certificate; }});
+    if (!accepted.ok()) return accepted.status();
+    return accepted->tenant;
   }
   void ExpectRefused(const std::string& claim, const std::string& why) {
     EXPECT_THAT(TenantOf(claim), StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr(why)));
@@ -60,6 +63,21 @@ class ClaimsTest : public ::testing::Test {
   ClaimSigner signer_{clock_};
   ClaimVerifier verifier_{clock_, Role::kOrchestrator};
 };
+
+TEST_F(ClaimsTest, NamesTheAskerItWasMadeFor) {
+  const std::string claim = signer_.For("acme", Role::kOrchestrator, "key/7 (customer)").value();
+  const std::string uri = IdentityUri(galen::testing::kDomain, Role::kGateway);
+  for (int i = 0; i < 2; ++i) {  // also when it is remembered
+    const auto accepted =
+        verifier_.Accept(claim, {uri, [this] { return brought_by_.certificate; }});
+    ASSERT_THAT(accepted, IsOk());
+    EXPECT_EQ(accepted->tenant, "acme");
+    EXPECT_EQ(accepted->asker, "key/7 (customer)");
+  }
+  // Claims of different askers are apart.
+  EXPECT_NE(signer_.For("acme", Role::kOrchestrator).value(), claim);
+  EXPECT_EQ(signer_.For("acme", Role::kOrchestrator, "key/7 (customer)").value(), claim);
+}
 
 TEST_F(ClaimsTest, AreBelievedAndSayWhichTenant) {
   const auto claim = signer_.For("acme", Role::kOrchestrator);
