@@ -19,6 +19,7 @@ constexpr MethodRule kTable[] = {
     {"/galen.v1.DiagnosisService/CancelDiagnosis", kPeople, "name"},
     {"/galen.v1.DiagnosisService/SubmitFeedback", kPeople, "name"},
     {"/galen.v1.DiagnosisService/EscalateDiagnosis", kPeople, "name"},
+    {"/galen.v1.DiagnosisService/DeleteDiagnosis", kPeople, "name"},
 
     {"/galen.summarization.v1.SummarizationService/Summarize", kOrchestrator},
     {"/galen.summarization.v1.SummarizationService/Look", kOrchestrator},

@@ -81,9 +81,32 @@ class EventLog {
 
   // The model use that `reasoned` records in all events appended to logs of `parent`
   // ("tenants/{tenant}") with an event_time on that day ("2026-02-14", UTC). Never less than the
-  // acknowledged appends.
+  // acknowledged appends of yesterday and later; Delete() may drop accounts of earlier days.
   virtual absl::StatusOr<v1::Spent> SpentOn(absl::string_view parent, absl::string_view day) = 0;
+
+  // Names below `parent` ("" for all), oldest first, after `position` (0: from the oldest). Names
+  // whose deletion was interrupted are among them: Read() gives NOT_FOUND, and FinishDeletion()
+  // removes them.
+  struct Oldest {
+    std::vector<std::string> names;
+    std::int64_t position = 0;  // of the last name
+    bool more = false;
+  };
+  virtual absl::StatusOr<Oldest> ListOldest(absl::string_view parent, std::int64_t position,
+                                            int limit) = 0;
+
+  // Deletes a log for good, with its lease, its place in the lists, its request id, and accounts of
+  // model use from days before yesterday. From then on its name is NOT_FOUND, with an error that
+  // says so, and for kRememberDeleted after `now` it cannot be used again. ABORTED when the log has
+  // moved on; FAILED_PRECONDITION when the lease is not the newest. An interruption leaves the log
+  // whole, or deleted and still listed: FinishDeletion() does the rest.
+  virtual absl::Status Delete(const Lease& lease, std::int64_t expected_last, absl::Time now) = 0;
+  // Completes an interrupted deletion. Does nothing to a log that exists or was never made.
+  virtual absl::Status FinishDeletion(absl::string_view name) = 0;
 };
+
+// How long a store remembers the name of a deleted log.
+constexpr absl::Duration kRememberDeleted = absl::Hours(30 * 24);
 
 }  // namespace galen::store
 

@@ -19,8 +19,21 @@ absl::Status NoSuchLogError(absl::string_view name) {
   return absl::NotFoundError(absl::StrCat(name, ": no such diagnosis"));
 }
 
+absl::Status DeletedError(absl::string_view name, absl::Time when) {
+  return absl::NotFoundError(absl::StrCat(
+      name, ": was deleted at ", absl::FormatTime("%Y-%m-%dT%H:%MZ", when, absl::UTCTimeZone()),
+      ", as the retention of its tenant or a person demanded: create a new diagnosis if the "
+      "incident still matters"));
+}
+
 absl::Status TakenError(absl::string_view name) {
   return absl::AlreadyExistsError(absl::StrCat(name, ": exists already"));
+}
+
+absl::Status TakenByDeletedError(absl::string_view name, absl::Time when) {
+  return absl::AlreadyExistsError(absl::StrCat(
+      name, ": a diagnosis of this name was deleted at ",
+      absl::FormatTime("%Y-%m-%dT%H:%MZ", when, absl::UTCTimeZone()), ": choose another name"));
 }
 
 absl::Status LeaseLostError(const Lease& lease) {
@@ -40,8 +53,13 @@ absl::Status MovedOnError(absl::string_view name, std::int64_t last, std::int64_
 }
 
 absl::Status BadPageTokenError(absl::string_view token) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("page_token: \"", CleanText(token, 200), "\" was not given by this store"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "page_token: \"", CleanText(token, 200),
+      "\" was not given by this store, or its diagnosis was deleted: list from the beginning"));
+}
+
+std::string FirstKeptDay(absl::Time now) {
+  return absl::FormatTime("%Y-%m-%d", now - absl::Hours(24), absl::UTCTimeZone());
 }
 
 }  // namespace galen::store

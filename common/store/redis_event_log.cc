@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <random>
+#include <set>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -21,6 +22,7 @@ namespace {
 constexpr std::size_t kReadBytes = std::size_t{8} << 20;      // after which a read makes a pause
 constexpr std::size_t kAppendBytes = std::size_t{256} << 20;  // of one batch
 constexpr int kMostOrphans = 10'000;                          // of one bucket and one scan
+constexpr int kDeletePage = 256;                              // events read at a time
 
 // 32 hexadecimal digits that no other creation or append has.
 std::string FreshId() {
@@ -49,6 +51,13 @@ absl::StatusOr<std::int64_t> Number(absl::string_view name, absl::string_view te
   std::int64_t number = 0;
   if (absl::SimpleAtoi(text, &number)) return number;
   return Unexpected(name, text);
+}
+
+// The error of an answer that begins with "none".
+absl::Status MissingError(absl::string_view name, const std::vector<std::string>& answer) {
+  std::int64_t deleted = 0;
+  if (answer.size() < 2 || !absl::SimpleAtoi(answer[1], &deleted)) return NoSuchLogError(name);
+  return DeletedError(name, absl::FromUnixMicros(deleted));
 }
 
 }  // namespace
@@ -80,6 +89,10 @@ absl::StatusOr<RedisEventLog::Made> RedisEventLog::Make(const v1::DiagnosisEvent
   if (answer[0] == "made") return Made::kNow;
   if (answer[0] == "same") return Made::kForThisRequest;
   if (answer[0] == "taken") return Made::kTaken;
+  if (answer[0] == "deleted" && answer.size() == 2) {
+    GALEN_ASSIGN_OR_RETURN(const std::int64_t when, Number(name, answer[1]));
+    return TakenByDeletedError(name, absl::FromUnixMicros(when));
+  }
   return Unexpected(name, answer[0]);
 }
 
@@ -104,14 +117,15 @@ absl::StatusOr<std::string> RedisEventLog::Create(const v1::DiagnosisEvent& even
     const std::string& claimed = claim[0];
     if (ParentOf(claimed) != parent) return Unexpected(name, claimed);
     // Also when an earlier request claimed it: it may have died before it made it.
-    GALEN_ASSIGN_OR_RETURN(const Made made, Make(event, claimed, create_id));
-    if (made != Made::kTaken) return claimed;
-    // Another request had made that name: the claim comes to nothing.
+    const absl::StatusOr<Made> made = Make(event, claimed, create_id);
+    if (!made.ok() && !absl::IsAlreadyExists(made.status())) return made.status();
+    if (made.ok() && *made != Made::kTaken) return claimed;
+    // Another request had made that name, or it was deleted: the claim comes to nothing.
     const bool mine = claimed == name;
     GALEN_RETURN_IF_ERROR(AskScript(client_, redis::Eval(ReclaimScript(), /*write=*/true, {request},
                                                          {claimed, mine ? "" : name}))
                               .status());
-    if (mine) return TakenError(name);
+    if (mine) return made.ok() ? TakenError(name) : made.status();
   }
   return absl::UnavailableError(
       absl::StrCat(name, ": others create under the same request id at the same time: try again"));
@@ -153,7 +167,7 @@ absl::StatusOr<std::int64_t> RedisEventLog::Append(const Lease& lease, std::int6
                          AskScript(client_, redis::Eval(AppendScript(), /*write=*/true,
                                                         std::move(keys), std::move(arguments))));
   if (answer[0] == "ok" && answer.size() == 2) return Number(name, answer[1]);
-  if (answer[0] == "none") return NoSuchLogError(name);
+  if (answer[0] == "none") return MissingError(name, answer);
   if (answer[0] == "lease") return LeaseLostError(lease);
   if (answer[0] == "moved" && answer.size() == 2) {
     GALEN_ASSIGN_OR_RETURN(const std::int64_t last, Number(name, answer[1]));
@@ -175,7 +189,7 @@ absl::StatusOr<std::vector<v1::DiagnosisEvent>> RedisEventLog::Read(absl::string
                                                           {keys_.Head(name), keys_.Log(name)},
                                                           {absl::StrCat(after), absl::StrCat(left),
                                                            absl::StrCat(kReadBytes)})));
-    if (answer[0] == "none") return NoSuchLogError(name);
+    if (answer[0] == "none") return MissingError(name, answer);
     const std::size_t count = (answer.size() - 1) / 2;
     if (answer[0] != "ok" || answer.size() % 2 != 1 || count > static_cast<std::size_t>(left)) {
       return Unexpected(name, answer[0]);
@@ -200,7 +214,7 @@ absl::StatusOr<std::vector<bool>> RedisEventLog::Exist(const std::vector<std::st
   std::vector<redis::Command> commands;
   for (const std::string& name : names) {
     const std::string head = keys_.Head(name);
-    commands.push_back(redis::Read(head, {"EXISTS", head}));
+    commands.push_back(redis::Read(head, {"HEXISTS", head, "last"}));
   }
   std::vector<bool> exist;
   for (const absl::StatusOr<redis::Reply>& reply : client_.RunAll(std::move(commands))) {
@@ -277,7 +291,7 @@ absl::Status RedisEventLog::SetOver(absl::string_view name, std::int64_t last_se
                                      {keys_.Head(name), keys_.Open(RedisKeys::BucketOf(name))},
                                      {std::string(name), absl::StrCat(last_sequence)})));
   if (answer[0] == "ok") return absl::OkStatus();
-  return answer[0] == "none" ? NoSuchLogError(name) : Unexpected(name, answer[0]);
+  return answer[0] == "none" ? MissingError(name, answer) : Unexpected(name, answer[0]);
 }
 
 absl::StatusOr<Lease> RedisEventLog::AcquireLease(absl::string_view name, absl::string_view owner,
@@ -289,7 +303,7 @@ absl::StatusOr<Lease> RedisEventLog::AcquireLease(absl::string_view name, absl::
                                      {keys_.Head(name), keys_.Open(RedisKeys::BucketOf(name))},
                                      {std::string(name), std::string(owner), Micros(now),
                                       Micros(expires), Micros(absl::Now())})));
-  if (answer[0] == "none") return NoSuchLogError(name);
+  if (answer[0] == "none") return MissingError(name, answer);
   if (answer[0] == "held" && answer.size() == 3) {
     GALEN_ASSIGN_OR_RETURN(const std::int64_t until, Number(name, answer[2]));
     return HeldError(name, answer[1], absl::FromUnixMicros(until));
@@ -339,6 +353,99 @@ absl::StatusOr<v1::Spent> RedisEventLog::SpentOn(absl::string_view parent, absl:
     AddSpent(spent, sum);
   }
   return sum;
+}
+
+absl::StatusOr<EventLog::Oldest> RedisEventLog::ListOldest(absl::string_view parent,
+                                                           std::int64_t position, int limit) {
+  const std::string key = keys_.Listing(parent);
+  GALEN_ASSIGN_OR_RETURN(
+      const redis::Reply reply,
+      client_.Run(redis::Read(key, {"ZRANGEBYSCORE", key, absl::StrCat("(", position), "+inf",
+                                    "WITHSCORES", "LIMIT", "0", absl::StrCat(limit)})));
+  if (!reply.IsArray() || !reply.HasTexts(reply.elements.size()) ||
+      reply.elements.size() % 2 != 0) {
+    return Unexpected(parent, reply.text);
+  }
+  Oldest oldest;
+  oldest.position = position;
+  for (std::size_t i = 0; i < reply.elements.size(); i += 2) {
+    oldest.names.push_back(reply.elements[i].text);
+    GALEN_ASSIGN_OR_RETURN(oldest.position, Number(parent, reply.elements[i + 1].text));
+  }
+  oldest.more = oldest.names.size() == static_cast<std::size_t>(limit);
+  return oldest;
+}
+
+// The days before the first that is kept on which the log records model use.
+absl::StatusOr<std::vector<std::string>> RedisEventLog::OldDaysOf(absl::string_view name,
+                                                                  absl::Time now) {
+  const std::string first_kept = FirstKeptDay(now);
+  std::set<std::string> days;
+  std::int64_t after = 0;
+  for (;;) {
+    GALEN_ASSIGN_OR_RETURN(const std::vector<v1::DiagnosisEvent> events,
+                           Read(name, after, kDeletePage));
+    for (const auto& [day, spent] : SpentByDay(events)) {
+      if (day < first_kept) days.insert(day);
+    }
+    after += static_cast<std::int64_t>(events.size());
+    if (events.size() < static_cast<std::size_t>(kDeletePage)) return {{days.begin(), days.end()}};
+  }
+}
+
+absl::Status RedisEventLog::Delete(const Lease& lease, std::int64_t expected_last, absl::Time now) {
+  const std::string& name = lease.diagnosis;
+  const absl::string_view parent = ParentOf(name);
+  GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> days, OldDaysOf(name, now));
+  const int bucket = RedisKeys::BucketOf(name);
+  std::vector<std::string> keys = {keys_.Head(name), keys_.Log(name), keys_.Open(bucket)};
+  for (const std::string& day : days) keys.push_back(keys_.Account(bucket, parent, day));
+  GALEN_ASSIGN_OR_RETURN(
+      const std::vector<std::string> answer,
+      AskScript(client_, redis::Eval(DeleteScript(), /*write=*/true, keys,
+                                     {name, lease.owner, absl::StrCat(lease.token),
+                                      absl::StrCat(expected_last), Micros(now)})));
+  if (answer[0] == "lease") return LeaseLostError(lease);
+  if (answer[0] == "moved" && answer.size() == 2) {
+    GALEN_ASSIGN_OR_RETURN(const std::int64_t last, Number(name, answer[1]));
+    return MovedOnError(name, last, expected_last);
+  }
+  // (Deleted already: by this call, whose first answer got lost.)
+  const bool again = answer[0] == "none" && answer.size() == 2 && !answer[1].empty();
+  if (answer[0] == "none" && !again) return NoSuchLogError(name);
+  if (answer[0] != "ok" && !again) return Unexpected(name, answer[0]);
+  for (const std::string& day : days) {
+    const std::string accounts = keys_.Accounts(parent, day);
+    GALEN_RETURN_IF_ERROR(
+        client_.Run(redis::Write(accounts, {"HDEL", accounts, absl::StrCat(bucket)})).status());
+  }
+  return FinishDeletion(name);
+}
+
+// The steps after the deletion are on other nodes. The head of a deleted log stays until all are
+// done, and each may be repeated.
+absl::Status RedisEventLog::FinishDeletion(absl::string_view name) {
+  const std::string head = keys_.Head(name);
+  GALEN_ASSIGN_OR_RETURN(
+      const redis::Reply left,
+      client_.Run(redis::Read(head, {"HMGET", head, "last", "deleted", "request"})));
+  if (!left.IsArray() || left.elements.size() != 3) return Unexpected(name, left.text);
+  if (!left.elements[0].IsNil() || left.elements[1].IsNil()) return absl::OkStatus();
+  const absl::string_view parent = ParentOf(name);
+  GALEN_RETURN_IF_ERROR(AskScript(client_, redis::Eval(UnlistScript(), /*write=*/true,
+                                                       {keys_.Listing(parent), keys_.Listing("")},
+                                                       {std::string(name)}))
+                            .status());
+  if (const std::string& request_id = left.elements[2].text; !request_id.empty()) {
+    GALEN_RETURN_IF_ERROR(AskScript(client_, redis::Eval(ReclaimScript(), /*write=*/true,
+                                                         {keys_.Request(parent, request_id)},
+                                                         {std::string(name), ""}))
+                              .status());
+  }
+  return AskScript(client_,
+                   redis::Eval(ForgetDeletedScript(), /*write=*/true, {head},
+                               {absl::StrCat(absl::ToInt64Milliseconds(kRememberDeleted))}))
+      .status();
 }
 
 }  // namespace galen::store

@@ -40,13 +40,19 @@ class RedisEventLog final : public EventLog {
                                      absl::Time now, absl::Duration ttl) override;
   absl::Status ReleaseLease(const Lease& lease) override;
   absl::StatusOr<v1::Spent> SpentOn(absl::string_view parent, absl::string_view day) override;
+  absl::StatusOr<Oldest> ListOldest(absl::string_view parent, std::int64_t position,
+                                    int limit) override;
+  absl::Status Delete(const Lease& lease, std::int64_t expected_last, absl::Time now) override;
+  absl::Status FinishDeletion(absl::string_view name) override;
 
  private:
   enum class Made { kNow, kForThisRequest, kTaken };
 
+  // ALREADY_EXISTS when a diagnosis of this name was deleted.
   absl::StatusOr<Made> Make(const v1::DiagnosisEvent& event, const std::string& name,
                             const std::string& create_id);
   absl::StatusOr<std::vector<bool>> Exist(const std::vector<std::string>& names);
+  absl::StatusOr<std::vector<std::string>> OldDaysOf(absl::string_view name, absl::Time now);
 
   redis::Client& client_;
   const RedisKeys keys_;

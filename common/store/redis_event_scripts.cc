@@ -6,7 +6,8 @@ namespace galen::store {
 // this connection, and the first attempt may have used another one.
 const redis::Script& CreateScript() {
   static const auto* const script = new redis::Script(R"lua(
-    local made = redis.call('HMGET', KEYS[1], 'create', 'request')
+    local made = redis.call('HMGET', KEYS[1], 'create', 'request', 'deleted')
+    if made[3] then return {'deleted', made[3]} end
     if made[1] then
       if made[1] == ARGV[3] or (ARGV[2] ~= '' and made[2] == ARGV[2]) then
         redis.call('HSET', KEYS[1], 'create', made[1])
@@ -27,8 +28,8 @@ const redis::Script& CreateScript() {
 // comes. An append reopens a diagnosis that was over. An account stops at the largest number.
 const redis::Script& AppendScript() {
   static const auto* const script = new redis::Script(R"lua(
-    local head = redis.call('HMGET', KEYS[1], 'last', 'owner', 'token', 'over', 'expires')
-    if not head[1] then return {'none'} end
+    local head = redis.call('HMGET', KEYS[1], 'last', 'owner', 'token', 'over', 'expires', 'deleted')
+    if not head[1] then return {'none', head[6] or ''} end
     local sequence = tonumber(ARGV[4])
     local before = 5 + 4 * (#KEYS - 3)
     local first = string.format('%.0f-0', sequence + 1)
@@ -67,7 +68,8 @@ const redis::Script& AppendScript() {
 // A few at a time, so that one script never holds much more than the bytes it was given.
 const redis::Script& ReadScript() {
   static const auto* const script = new redis::Script(R"lua(
-    if redis.call('EXISTS', KEYS[1]) == 0 then return {'none'} end
+    local head = redis.call('HMGET', KEYS[1], 'last', 'deleted')
+    if not head[1] then return {'none', head[2] or ''} end
     local answer = {'ok'}
     local after, left, bytes = tonumber(ARGV[1]), tonumber(ARGV[2]), 0
     while left > 0 and bytes < tonumber(ARGV[3]) do
@@ -93,8 +95,8 @@ const redis::Script& ReadScript() {
 // recognised, and a token that a failover made Redis forget is not given out again to another.
 const redis::Script& AcquireScript() {
   static const auto* const script = new redis::Script(R"lua(
-    local head = redis.call('HMGET', KEYS[1], 'last', 'owner', 'token', 'expires', 'over')
-    if not head[1] then return {'none'} end
+    local head = redis.call('HMGET', KEYS[1], 'last', 'owner', 'token', 'expires', 'over', 'deleted')
+    if not head[1] then return {'none', head[6] or ''} end
     local token = ARGV[5]
     if head[2] ~= ARGV[2] or head[3] ~= token then
       if head[2] ~= ARGV[2] and tonumber(head[4]) > tonumber(ARGV[3]) then
@@ -122,9 +124,9 @@ const redis::Script& ReleaseScript() {
 
 const redis::Script& SetOverScript() {
   static const auto* const script = new redis::Script(R"lua(
-    local last = redis.call('HGET', KEYS[1], 'last')
-    if not last then return {'none'} end
-    if last == ARGV[2] then
+    local head = redis.call('HMGET', KEYS[1], 'last', 'deleted')
+    if not head[1] then return {'none', head[2] or ''} end
+    if head[1] == ARGV[2] then
       redis.call('HSET', KEYS[1], 'over', '1')
       redis.call('ZREM', KEYS[2], ARGV[1])
     end
@@ -158,6 +160,44 @@ const redis::Script& ReclaimScript() {
     if redis.call('GET', KEYS[1]) == ARGV[1] then
       if ARGV[2] == '' then redis.call('DEL', KEYS[1]) else redis.call('SET', KEYS[1], ARGV[2]) end
     end
+    return {'ok'}
+  )lua");
+  return *script;
+}
+
+// The accounts are those of days whose budget nobody asks for any more.
+const redis::Script& DeleteScript() {
+  static const auto* const script = new redis::Script(R"lua(
+    local head = redis.call('HMGET', KEYS[1], 'last', 'owner', 'token', 'request', 'deleted')
+    if not head[1] then
+      if head[5] then redis.call('HSET', KEYS[1], 'deleted', head[5]) end
+      return {'none', head[5] or ''}
+    end
+    if head[2] ~= ARGV[2] or head[3] ~= ARGV[3] then return {'lease'} end
+    if head[1] ~= ARGV[4] then return {'moved', head[1]} end
+    redis.call('ZREM', KEYS[3], ARGV[1])
+    redis.call('DEL', KEYS[2])
+    for i = 4, #KEYS do redis.call('DEL', KEYS[i]) end
+    redis.call('DEL', KEYS[1])
+    redis.call('HSET', KEYS[1], 'deleted', ARGV[5], 'request', head[4] or '')
+    return {'ok'}
+  )lua");
+  return *script;
+}
+
+const redis::Script& UnlistScript() {
+  static const auto* const script = new redis::Script(R"lua(
+    redis.call('ZREM', KEYS[1], ARGV[1])
+    redis.call('ZREM', KEYS[2], ARGV[1])
+    return {'ok'}
+  )lua");
+  return *script;
+}
+
+const redis::Script& ForgetDeletedScript() {
+  static const auto* const script = new redis::Script(R"lua(
+    local head = redis.call('HMGET', KEYS[1], 'last', 'deleted')
+    if not head[1] and head[2] then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
     return {'ok'}
   )lua");
   return *script;

@@ -43,8 +43,8 @@ constexpr char kSchema[] = R"sql(
     PRIMARY KEY (diagnosis, sequence)) WITHOUT ROWID;
 )sql";
 
-// Beside the format's own tables, so that a galen which knows nothing of it still reads the file.
-constexpr char kAccounts[] = R"sql(
+// Beside the format's own tables, so that a galen which knows nothing of them still reads the file.
+constexpr char kBeside[] = R"sql(
   CREATE TABLE IF NOT EXISTS model_accounts (
     parent TEXT NOT NULL,
     day TEXT NOT NULL,  -- UTC
@@ -53,6 +53,9 @@ constexpr char kAccounts[] = R"sql(
     output_tokens INTEGER NOT NULL,
     cost_nanos INTEGER NOT NULL,
     PRIMARY KEY (parent, day)) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS deleted_diagnoses (
+    name TEXT PRIMARY KEY,
+    time INTEGER NOT NULL) WITHOUT ROWID;  -- of the deletion, microseconds since 1970
 )sql";
 
 absl::Status Execute(const SqliteConnection& db, const std::string& file, const std::string& sql) {
@@ -94,7 +97,7 @@ absl::Status MakeTables(const SqliteConnection& db, const std::string& file) {
     GALEN_RETURN_IF_ERROR(
         Execute(db, file, absl::StrCat("PRAGMA user_version = ", kSchemaVersion)));
   }
-  GALEN_RETURN_IF_ERROR(Execute(db, file, kAccounts));
+  GALEN_RETURN_IF_ERROR(Execute(db, file, kBeside));
   return Execute(db, file, "COMMIT");
 }
 

@@ -72,4 +72,17 @@ absl::StatusOr<v1::Spent> SqliteEventLog::SpentOn(absl::string_view parent, absl
   return reader_->SpentOn(parent, day);
 }
 
+absl::StatusOr<EventLog::Oldest> SqliteEventLog::ListOldest(absl::string_view parent,
+                                                            std::int64_t position, int limit) {
+  return reader_->ListOldest(parent, position, limit);
+}
+
+absl::Status SqliteEventLog::Delete(const Lease& lease, std::int64_t expected_last,
+                                    absl::Time now) {
+  return writer_->Delete(lease, expected_last, now);
+}
+
+// A deletion is one transaction, so nothing is left to finish.
+absl::Status SqliteEventLog::FinishDeletion(absl::string_view /*name*/) { return absl::OkStatus(); }
+
 }  // namespace galen::store

@@ -47,6 +47,10 @@ class SqliteEventLog final : public EventLog {
                                      absl::Time now, absl::Duration ttl) override;
   absl::Status ReleaseLease(const Lease& lease) override;
   absl::StatusOr<v1::Spent> SpentOn(absl::string_view parent, absl::string_view day) override;
+  absl::StatusOr<Oldest> ListOldest(absl::string_view parent, std::int64_t position,
+                                    int limit) override;
+  absl::Status Delete(const Lease& lease, std::int64_t expected_last, absl::Time now) override;
+  absl::Status FinishDeletion(absl::string_view name) override;
 
  private:
   SqliteEventLog() = default;

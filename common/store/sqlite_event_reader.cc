@@ -15,7 +15,8 @@
 namespace galen::store {
 
 struct SqliteEventReader::Statements {
-  Statement begin, end, find, read, list, list_all, orphans, account_of;
+  Statement begin, end, find, find_deleted, read, list, list_all, oldest, oldest_all, orphans,
+      account_of;
 };
 
 SqliteEventReader::SqliteEventReader(Mutex* mu, std::string file)
@@ -31,12 +32,16 @@ absl::StatusOr<std::unique_ptr<SqliteEventReader>> SqliteEventReader::Make(
       {&all.begin, "BEGIN"},
       {&all.end, "COMMIT"},
       {&all.find, "SELECT id, last_sequence FROM diagnoses WHERE name = ?1"},
+      {&all.find_deleted, "SELECT time FROM deleted_diagnoses WHERE name = ?1"},
       {&all.read,
        "SELECT sequence, event FROM events WHERE diagnosis = ?1 AND sequence > ?2 "
        "ORDER BY sequence LIMIT ?3"},
       {&all.list,
        "SELECT id, name FROM diagnoses WHERE parent = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3"},
       {&all.list_all, "SELECT id, name FROM diagnoses WHERE id < ?2 ORDER BY id DESC LIMIT ?3"},
+      {&all.oldest,
+       "SELECT id, name FROM diagnoses WHERE parent = ?1 AND id > ?2 ORDER BY id LIMIT ?3"},
+      {&all.oldest_all, "SELECT id, name FROM diagnoses WHERE id > ?2 ORDER BY id LIMIT ?3"},
       {&all.orphans,
        "SELECT name FROM diagnoses WHERE over = 0 AND lease_expires <= ?1 ORDER BY id"},
       {&all.account_of,
@@ -70,7 +75,7 @@ absl::StatusOr<std::vector<v1::DiagnosisEvent>> SqliteEventReader::ReadNow(
     Statement::Run run(statements_->find);
     run.Bind(1, name);
     GALEN_ASSIGN_OR_RETURN(const bool found, run.Next());
-    if (!found) return NoSuchLogError(name);
+    if (!found) return MissingError(name);
     id = run.Int(0);
     last_in_place = run.Int(1);
   }
@@ -112,6 +117,13 @@ absl::StatusOr<std::vector<v1::DiagnosisEvent>> SqliteEventReader::ReadNow(
   return events;
 }
 
+absl::Status SqliteEventReader::MissingError(absl::string_view name) {
+  Statement::Run run(statements_->find_deleted);
+  run.Bind(1, name);
+  GALEN_ASSIGN_OR_RETURN(const bool deleted, run.Next());
+  return deleted ? DeletedError(name, absl::FromUnixMicros(run.Int(0))) : NoSuchLogError(name);
+}
+
 absl::StatusOr<EventLog::Page> SqliteEventReader::List(absl::string_view parent, int page_size,
                                                        absl::string_view page_token) {
   std::int64_t before = INT64_MAX;
@@ -138,6 +150,27 @@ absl::StatusOr<EventLog::Page> SqliteEventReader::List(absl::string_view parent,
       return page;
     }
     page.names.push_back(run.Text(1));
+  }
+}
+
+absl::StatusOr<EventLog::Oldest> SqliteEventReader::ListOldest(absl::string_view parent,
+                                                               std::int64_t position, int limit) {
+  MutexLock lock(*mu_);
+  Statement::Run run(parent.empty() ? statements_->oldest_all : statements_->oldest);
+  if (!parent.empty()) run.Bind(1, parent);
+  run.Bind(2, position);
+  run.Bind(3, std::int64_t{limit} + 1);  // one more shows whether there are more
+  EventLog::Oldest oldest;
+  oldest.position = position;
+  for (;;) {
+    GALEN_ASSIGN_OR_RETURN(const bool found, run.Next());
+    if (!found) return oldest;
+    if (static_cast<int>(oldest.names.size()) == limit) {
+      oldest.more = true;
+      return oldest;
+    }
+    oldest.position = run.Int(0);
+    oldest.names.push_back(run.Text(1));
   }
 }
 

@@ -31,6 +31,8 @@ class SqliteEventReader {
                                       absl::string_view page_token);
   absl::StatusOr<std::vector<std::string>> ListOrphans(absl::Time now);
   absl::StatusOr<v1::Spent> SpentOn(absl::string_view parent, absl::string_view day);
+  absl::StatusOr<EventLog::Oldest> ListOldest(absl::string_view parent, std::int64_t position,
+                                              int limit);
 
  private:
   struct Statements;
@@ -38,6 +40,7 @@ class SqliteEventReader {
   SqliteEventReader(Mutex* mu, std::string file);
   absl::StatusOr<std::vector<v1::DiagnosisEvent>> ReadNow(absl::string_view name,
                                                           std::int64_t after_sequence, int limit);
+  absl::Status MissingError(absl::string_view name);
 
   Mutex* const mu_;
   const std::string file_;

@@ -24,7 +24,8 @@ constexpr std::size_t kMostRows = 10'000;
 }  // namespace
 
 struct SqliteEventWriter::Statements {
-  Statement find, find_request, insert_diagnosis, set_over, set_lease, release_lease, account;
+  Statement find, find_request, find_deleted, insert_diagnosis, set_over, set_lease, release_lease,
+      account, delete_events, delete_diagnosis, delete_accounts, set_deleted, forget_deleted;
 };
 
 SqliteEventWriter::SqliteEventWriter(sqlite3* db)
@@ -45,6 +46,12 @@ absl::StatusOr<std::unique_ptr<SqliteEventWriter>> SqliteEventWriter::Make(
        "WHERE name = ?1"},
       {&all.find_request,
        "SELECT name FROM diagnoses WHERE parent = ?1 AND request_id = ?2 AND request_id <> ''"},
+      {&all.find_deleted, "SELECT time FROM deleted_diagnoses WHERE name = ?1"},
+      {&all.delete_events, "DELETE FROM events WHERE diagnosis = ?1"},
+      {&all.delete_diagnosis, "DELETE FROM diagnoses WHERE id = ?1"},
+      {&all.delete_accounts, "DELETE FROM model_accounts WHERE parent = ?1 AND day < ?2"},
+      {&all.set_deleted, "INSERT OR REPLACE INTO deleted_diagnoses VALUES (?1, ?2)"},
+      {&all.forget_deleted, "DELETE FROM deleted_diagnoses WHERE time < ?1"},
       {&all.insert_diagnosis,
        "INSERT INTO diagnoses (name, parent, request_id, last_sequence) VALUES (?1, ?2, ?3, 0)"},
       {&all.set_over, "UPDATE diagnoses SET over = ?2 WHERE id = ?1"},
@@ -90,10 +97,21 @@ absl::StatusOr<SqliteEventWriter::Row*> SqliteEventWriter::Find(absl::string_vie
   Statement::Run run(statements_->find);
   run.Bind(1, name);
   GALEN_ASSIGN_OR_RETURN(const bool found, run.Next());
-  if (!found) return NoSuchLogError(name);
+  if (!found) {
+    GALEN_ASSIGN_OR_RETURN(const std::optional<absl::Time> deleted, DeletionTime(name));
+    return deleted ? DeletedError(name, *deleted) : NoSuchLogError(name);
+  }
   Row& row = rows_[name];
   row = {run.Int(0), run.Int(1), run.Text(2), run.Int(3), run.Int(4), run.Int(5) != 0};
   return &row;
+}
+
+absl::StatusOr<std::optional<absl::Time>> SqliteEventWriter::DeletionTime(absl::string_view name) {
+  Statement::Run run(statements_->find_deleted);
+  run.Bind(1, name);
+  GALEN_ASSIGN_OR_RETURN(const bool found, run.Next());
+  if (!found) return std::nullopt;
+  return absl::FromUnixMicros(run.Int(0));
 }
 
 void SqliteEventWriter::Add(std::int64_t diagnosis, std::int64_t sequence,
@@ -134,6 +152,8 @@ absl::StatusOr<std::string> SqliteEventWriter::CreateNow(const v1::DiagnosisEven
   } else if (!absl::IsNotFound(taken.status())) {
     return taken.status();
   }
+  GALEN_ASSIGN_OR_RETURN(const std::optional<absl::Time> deleted, DeletionTime(name));
+  if (deleted) return TakenByDeletedError(name, *deleted);
   {
     Statement::Run run(statements_->insert_diagnosis);
     run.Bind(1, name);
@@ -241,6 +261,50 @@ absl::Status SqliteEventWriter::ReleaseLease(const Lease& lease) {
     GALEN_RETURN_IF_ERROR(run.Done());
     return sqlite3_changes(db_) == 1 ? absl::OkStatus() : LeaseLostError(lease);
   });
+}
+
+absl::Status SqliteEventWriter::Delete(const Lease& lease, std::int64_t expected_last,
+                                       absl::Time now) {
+  return group_.Write(kSynchronous, [&] { return DeleteNow(lease, expected_last, now); });
+}
+
+absl::Status SqliteEventWriter::DeleteNow(const Lease& lease, std::int64_t expected_last,
+                                          absl::Time now) {
+  const std::string& name = lease.diagnosis;
+  {
+    GALEN_ASSIGN_OR_RETURN(const Row* const row, Find(name));
+    if (row->lease_token != lease.token) return LeaseLostError(lease);
+    const std::int64_t last = fresh_.Last(row->id, row->last_sequence);
+    // (Added in this transaction: they would come back when it ends.)
+    if (last != expected_last || fresh_.IsAdded(row->id)) {
+      return MovedOnError(name, last, expected_last);
+    }
+  }
+  // Recent events of all diagnoses share rows: first each into its own place.
+  GALEN_RETURN_IF_ERROR(fresh_.MoveAll());
+  const std::int64_t id = rows_.find(name)->second.id;
+  rows_.erase(name);
+  for (Statement* const statement : {&statements_->delete_events, &statements_->delete_diagnosis}) {
+    Statement::Run run(*statement);
+    run.Bind(1, id);
+    GALEN_RETURN_IF_ERROR(run.Done());
+  }
+  {
+    Statement::Run run(statements_->delete_accounts);
+    run.Bind(1, ParentOf(name));
+    const std::string first_kept = FirstKeptDay(now);
+    run.Bind(2, first_kept);
+    GALEN_RETURN_IF_ERROR(run.Done());
+  }
+  {
+    Statement::Run run(statements_->forget_deleted);
+    run.Bind(1, absl::ToUnixMicros(now - kRememberDeleted));
+    GALEN_RETURN_IF_ERROR(run.Done());
+  }
+  Statement::Run run(statements_->set_deleted);
+  run.Bind(1, name);
+  run.Bind(2, absl::ToUnixMicros(now));
+  return run.Done();
 }
 
 }  // namespace galen::store

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
@@ -37,6 +38,7 @@ class SqliteEventWriter {
   absl::StatusOr<Lease> AcquireLease(absl::string_view name, absl::string_view owner,
                                      absl::Time now, absl::Duration ttl);
   absl::Status ReleaseLease(const Lease& lease);
+  absl::Status Delete(const Lease& lease, std::int64_t expected_last, absl::Time now);
 
  private:
   struct Statements;
@@ -53,11 +55,13 @@ class SqliteEventWriter {
   explicit SqliteEventWriter(sqlite3* db);
   // These run in a transaction of the group.
   absl::StatusOr<Row*> Find(absl::string_view name);
+  absl::StatusOr<std::optional<absl::Time>> DeletionTime(absl::string_view name);
   absl::Status MarkOver(Row& row, bool over);
   void Add(std::int64_t diagnosis, std::int64_t sequence, const v1::DiagnosisEvent& event);
   absl::Status AppendNow(const Lease& lease, std::int64_t expected_last,
                          absl::Span<const v1::DiagnosisEvent> events);
   absl::StatusOr<std::string> CreateNow(const v1::DiagnosisEvent& event);
+  absl::Status DeleteNow(const Lease& lease, std::int64_t expected_last, absl::Time now);
 
   sqlite3* const db_;
   const std::unique_ptr<Statements> statements_;

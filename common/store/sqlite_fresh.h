@@ -54,6 +54,8 @@ class FreshWriter {
   // The last event of the diagnosis, with `in_events` from diagnoses.last_sequence.
   std::int64_t Last(std::int64_t diagnosis, std::int64_t in_events) const;
   void Add(const FreshRecord& record);
+  // Whether the current transaction adds events of the diagnosis.
+  bool IsAdded(std::int64_t diagnosis) const { return added_last_.count(diagnosis) > 0; }
   // Writes the added records; moves all to `events` when they have become many.
   absl::Status Flush();
   absl::Status MoveAll();

@@ -23,6 +23,7 @@ class DiagnosisApi {
   virtual absl::StatusOr<v1::ListDiagnosesResponse> List(
       const v1::ListDiagnosesRequest& request) = 0;
   virtual absl::StatusOr<v1::Diagnosis> Escalate(const v1::EscalateDiagnosisRequest& request) = 0;
+  virtual absl::Status Delete(const std::string& name) = 0;
   // Gives every event after `after_sequence` in order, until the diagnosis ends or awaits feedback.
   // After a lost connection it resumes where it broke. If the store lost events that were given
   // already, all events after `after_sequence` are given again, as the diagnosis repeats them.

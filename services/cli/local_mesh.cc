@@ -50,8 +50,7 @@ namespace {
 
 // Calls that wait for a thread; beyond them a call is refused and the orchestrator tries again.
 constexpr std::size_t kMaxQueued = 10'000;
-// Questions that wait for a model at the same time, each of them on a thread that does nothing
-// else: nobody else waits for these.
+// Questions that wait for a model at the same time, each on a thread of its own.
 constexpr int kAsking = 32;
 
 // Nothing: the knowledge has no playbooks, and nobody wants any.
@@ -459,6 +458,12 @@ absl::StatusOr<v1::ListDiagnosesResponse> LocalMesh::List(const v1::ListDiagnose
 
 absl::StatusOr<v1::Diagnosis> LocalMesh::Escalate(const v1::EscalateDiagnosisRequest& request) {
   return parts_->orchestrator->Escalate(request);
+}
+
+absl::Status LocalMesh::Delete(const std::string& name) {
+  v1::DeleteDiagnosisRequest request;
+  request.set_name(name);
+  return parts_->orchestrator->Delete(request).status();
 }
 
 absl::Status LocalMesh::Watch(const std::string& name, std::int64_t after_sequence,

@@ -81,6 +81,7 @@ class LocalMesh final : public DiagnosisApi {
   absl::StatusOr<v1::Diagnosis> SubmitFeedback(const v1::SubmitFeedbackRequest& request) override;
   absl::StatusOr<v1::ListDiagnosesResponse> List(const v1::ListDiagnosesRequest& request) override;
   absl::StatusOr<v1::Diagnosis> Escalate(const v1::EscalateDiagnosisRequest& request) override;
+  absl::Status Delete(const std::string& name) override;
   absl::Status Watch(const std::string& name, std::int64_t after_sequence,
                      const std::function<void(const v1::DiagnosisEvent&)>& on_event) override;
 

@@ -46,6 +46,13 @@ class RemoteApi final : public DiagnosisApi {
     return Call(request, request.name(), &v1::DiagnosisService::Stub::EscalateDiagnosis);
   }
 
+  absl::Status Delete(const std::string& name) override {
+    v1::DeleteDiagnosisRequest request;
+    request.set_name(name);
+    return Call(request, name, &v1::DiagnosisService::Stub::DeleteDiagnosis, /*again=*/false)
+        .status();
+  }
+
   absl::StatusOr<v1::ListDiagnosesResponse> List(const v1::ListDiagnosesRequest& request) override {
     return Call(request, request.parent(), &v1::DiagnosisService::Stub::ListDiagnoses);
   }

@@ -13,6 +13,7 @@
 #include "services/cli/perfmodel/model_command.h"
 #include "services/cli/profile/profile_command.h"
 #include "services/cli/repairs/repairs_command.h"
+#include "services/cli/retention/retention_command.h"
 #include "services/cli/tickets/tickets_command.h"
 #include "services/cli/top/top_command.h"
 #include "services/cli/triage/triage_command.h"
@@ -42,6 +43,8 @@ ToolCommands::ToolCommands(CLI::App& app) {
   Add<DialogueArguments>(app, &DeclareList, plain(&RunList));
   Add<DialogueArguments>(app, &DeclareShow, plain(&RunShow));
   Add<DialogueArguments>(app, &DeclareEscalate, plain(&RunEscalate));
+  Add<RetentionArguments>(app, &DeclareRetention, plain(&RunRetention));
+  Add<RetentionArguments>(app, &DeclareDelete, plain(&RunDelete));
   Add<KeysArguments>(app, &DeclareKeys, &RunKeys);
   Add<TicketsArguments>(app, &DeclareTickets, &RunTickets);
   Add<RepairsArguments>(app, &DeclareRepairs, &RunRepairs);

@@ -8,13 +8,14 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/base/steady.h"
+#include "common/observability/trace/trace.h"
 #include "services/orchestrator/diagnosis_actor.h"
+#include "services/orchestrator/load_state.h"
 #include "services/orchestrator/orchestrator_metrics.h"
 
 namespace galen::orchestrator {
 namespace {
 
-constexpr int kReadBatch = 1000;
 constexpr absl::Duration kFullExecutorDelay = absl::Milliseconds(10);
 constexpr std::size_t kMaxProblems = 1000;
 constexpr std::size_t kMaxInactive = 1000;
@@ -70,15 +71,7 @@ void Core::Run(absl::AnyInvocable<void() &&> task) {
   });
 }
 
-absl::StatusOr<State> Core::Load(absl::string_view name) {
-  State state;
-  for (;;) {
-    GALEN_ASSIGN_OR_RETURN(const std::vector<v1::DiagnosisEvent> events,
-                           log.Read(name, state.last_sequence, kReadBatch));
-    for (const v1::DiagnosisEvent& event : events) Apply(state, event);
-    if (events.size() < kReadBatch) return state;
-  }
-}
+absl::StatusOr<State> Core::Load(absl::string_view name) { return LoadState(log, name); }
 
 std::shared_ptr<DiagnosisActor> Core::Find(absl::string_view name) {
   MutexLock lock(mu_);
@@ -171,6 +164,33 @@ absl::Status Core::ResumeExpired(absl::Time by) {
   return absl::OkStatus();
 }
 
+absl::Status Core::Delete(const std::string& name, Deleter deleter, MayDelete may) {
+  const ShutdownGate::Guard guard(gate);
+  if (!guard) return absl::UnavailableError("this orchestrator stops: try again");
+  {
+    // An actor that is made meanwhile would go on with a log that is gone.
+    MutexLock opening(open_mu_);
+    if (Find(name) != nullptr) {
+      return absl::FailedPreconditionError(absl::StrCat(name, ": runs here"));
+    }
+    GALEN_RETURN_IF_ERROR(
+        DeleteDiagnosis(log, name, options.owner, clock.Now(), options.lease_ttl, may));
+  }
+  recent.Forget(name);
+  {
+    MutexLock lock(mu_);
+    inactive_.erase(name);
+  }
+  const bool by_retention = deleter == Deleter::kRetention;
+  (by_retention ? counters.deleted_by_retention : counters.deleted_by_request).Add();
+  if (options.on_lifecycle_event) {
+    const trace::Scope scope({trace::Current().context, name});
+    options.on_lifecycle_event(by_retention ? "deleted by its retention" : "deleted on request");
+  }
+  NotifyWatchers(name);
+  return absl::OkStatus();
+}
+
 void Core::Forget(const std::string& name, const DiagnosisActor* actor) {
   std::shared_ptr<DiagnosisActor> forgotten;  // outlives the lock
   bool others_wait = false;
@@ -247,6 +267,10 @@ absl::StatusOr<EventBatch> Core::ReadBatch(const std::string& name, std::int64_t
   const bool is_known = known.has_value() && !known->empty();
   if (is_known) {
     batch.events = *std::move(known);
+    // Another orchestrator may have deleted what ran here.
+    if (!runs_here) {
+      GALEN_RETURN_IF_ERROR(log.Read(name, batch.events.back().sequence(), 1).status());
+    }
   } else {
     GALEN_ASSIGN_OR_RETURN(batch.events, log.Read(name, after_sequence, kWatchBatch));
   }

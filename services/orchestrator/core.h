@@ -25,6 +25,7 @@
 #include "services/orchestrator/fair_call_limiter.h"
 #include "services/orchestrator/options.h"
 #include "services/orchestrator/recent_events.h"
+#include "services/orchestrator/retention.h"
 #include "services/orchestrator/shutdown_gate.h"
 #include "services/orchestrator/watchers.h"
 
@@ -64,6 +65,10 @@ class Core : public std::enable_shared_from_this<Core> {
   absl::Status ResumeOwn();
   // The diagnosis is at rest once this event is in its log, which stays true for ever.
   void NoteInactive(const std::string& name, std::int64_t last_sequence);
+  // Deletes a diagnosis that does not run, as DeleteDiagnosis() does. FAILED_PRECONDITION also when
+  // it runs here.
+  enum class Deleter { kRetention, kRequest };
+  absl::Status Delete(const std::string& name, Deleter deleter, MayDelete may);
   // The actor has stopped.
   void Forget(const std::string& name, const DiagnosisActor* actor);
   // True when the tenant ("tenants/t") has as many waiting as may.

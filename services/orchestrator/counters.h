@@ -33,6 +33,8 @@ struct OrchestratorCounters {
   metrics::ByValue<metrics::Counter> step_failures{kMostSteps};
   // By the state in which a diagnosis came to rest.
   std::array<InactiveCounters, v1::Diagnosis::State_ARRAYSIZE> inactive;
+  metrics::Counter deleted_by_retention;
+  metrics::Counter deleted_by_request;
   metrics::Counter leases_taken;
   metrics::Counter leases_lost;
   metrics::Times<kAppendBounds.size()> appends{kAppendBounds};

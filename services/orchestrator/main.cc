@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -17,6 +18,7 @@
 #include "absl/time/clock.h"
 #include "common/base/clock.h"
 #include "common/base/executor.h"
+#include "common/base/periodic_task.h"
 #include "common/base/status_macros.h"
 #include "common/clients/grpc_clients.h"
 #include "common/curation/confirmed.h"
@@ -29,6 +31,7 @@
 #include "common/observability/trace/trace.h"
 #include "common/rpc/replicas/replicas.h"
 #include "common/rpc/serve.h"
+#include "common/security/audit/audit_log.h"
 #include "common/service/flags/health_flag.h"
 #include "common/service/flags/security_flags.h"
 #include "common/service/service_main.h"
@@ -36,6 +39,7 @@
 #include "services/orchestrator/byte_quota.h"
 #include "services/orchestrator/orchestrator.h"
 #include "services/orchestrator/orchestrator_service.h"
+#include "services/orchestrator/retention.h"
 
 ABSL_FLAG(std::string, listen, "127.0.0.1:50050", "Address to serve gRPC on.");
 ABSL_FLAG(std::string, store, "galen.db",
@@ -97,6 +101,13 @@ ABSL_FLAG(
 ABSL_FLAG(double, tenant_bytes_per_day, 512.0 * 1024 * 1024,
           "Bytes of the store that the incidents of one tenant may use in a day, over all "
           "interfaces; the quota refills evenly. Uploads do not count. 0: no limit.");
+ABSL_FLAG(std::vector<std::string>, keep_diagnoses, {},
+          "How long diagnoses are kept after their last event, for example 90d, or "
+          "90d,acme=30d,globex=forever with times of single tenants. Diagnoses that are over are "
+          "then deleted (docs/store.md). Empty: nothing is deleted.");
+ABSL_FLAG(bool, delete_waiting, false,
+          "With --keep_diagnoses: also delete diagnoses that wait for a person, for an answer or "
+          "after an escalation.");
 ABSL_FLAG(int, tenant_running, 1'000, "Diagnoses of one tenant that run here at the same time.");
 ABSL_FLAG(
     int, max_calls, 256,
@@ -203,12 +214,57 @@ absl::StatusOr<Options> OptionsFromFlags() {
   return options;
 }
 
+// Deletes what is older than --keep_diagnoses allows, as long as it lives.
+class RetentionTask {
+ public:
+  // All must outlive it; `audit` may be null.
+  RetentionTask(store::EventLog& log, const Clock& clock, Orchestrator& orchestrator,
+                RetentionPolicy policy, security::AuditLog* audit)
+      : retention_(log, clock, std::move(policy),
+                   [&orchestrator, audit](const std::string& name, MayDelete may) {
+                     const absl::Status deleted = orchestrator.DeleteByRetention(name, may);
+                     if (deleted.ok() && audit != nullptr) {
+                       security::AuditRecord record;
+                       record.time = absl::Now();
+                       record.method = "retention";
+                       record.resource = name;
+                       record.outcome = "OK";
+                       audit->Put(record);
+                     }
+                     return deleted;
+                   }) {}
+
+ private:
+  // One pass; gives the pause before the next.
+  absl::Duration Run() {
+    constexpr std::int64_t kMostOfPass = 20;
+    const absl::StatusOr<Retention::Pass> pass = retention_.Run(kMostOfPass);
+    const absl::Status& problem = pass.ok() ? pass->problem : pass.status();
+    if (!problem.ok()) log::Warning(absl::StrCat("retention: ", problem.message()));
+    if (!pass.ok()) return absl::Minutes(1);
+    if (pass->deleted > 0) {
+      log::Info(absl::StrCat("retention deleted ", pass->deleted, " diagnoses"));
+    }
+    return pass->more ? absl::Seconds(1) : absl::Hours(1);
+  }
+
+  Retention retention_;
+  PeriodicTask task_{[this] { return Run(); }, absl::Seconds(10)};
+};
+
 absl::Status Serve() {
   if (absl::GetFlag(FLAGS_threads) < 1) {
     return absl::InvalidArgumentError("--threads: must be 1 or more");
   }
   absl::StatusOr<Options> options = OptionsFromFlags();
   if (!options.ok()) return options.status();
+  absl::StatusOr<RetentionPolicy> retention_policy =
+      ParseRetention(absl::GetFlag(FLAGS_keep_diagnoses));
+  if (!retention_policy.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--keep_diagnoses: ", retention_policy.status().message()));
+  }
+  retention_policy->waiting = absl::GetFlag(FLAGS_delete_waiting);
   const auto store = store::OpenStore(absl::GetFlag(FLAGS_store));
   if (!store.ok()) return store.status();
   for (const std::string& warning : (*store)->warnings()) {
@@ -259,6 +315,11 @@ absl::Status Serve() {
                             {*summarization, *planning, *execution, *reflection, *conclusion},
                             clock, executor, *options);
   if (absl::Status status = orchestrator.Start(); !status.ok()) return status;
+  std::optional<RetentionTask> retention;
+  if (!retention_policy->IsOff()) {
+    retention.emplace((*store)->events(), clock, orchestrator, *retention_policy,
+                      (*security)->audit());
+  }
   OrchestratorServiceImpl service(orchestrator, executor, (*security)->guard());
   rpc::ServeOptions serve;
   serve.address = absl::GetFlag(FLAGS_listen);

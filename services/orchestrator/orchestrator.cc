@@ -264,7 +264,10 @@ absl::StatusOr<v1::ListDiagnosesResponse> Orchestrator::List(
                          core_->log.List(request.parent(), page_size, request.page_token()));
   v1::ListDiagnosesResponse response;
   for (const std::string& name : page.names) {
-    GALEN_ASSIGN_OR_RETURN(*response.add_diagnoses(), ViewOf(*core_, name, /*listed=*/true));
+    absl::StatusOr<v1::Diagnosis> view = ViewOf(*core_, name, /*listed=*/true);
+    if (absl::IsNotFound(view.status())) continue;  // deleted meanwhile
+    GALEN_RETURN_IF_ERROR(view.status());
+    *response.add_diagnoses() = *std::move(view);
   }
   response.set_next_page_token(page.next_page_token);
   return response;
@@ -342,6 +345,31 @@ absl::StatusOr<v1::Diagnosis> Orchestrator::Escalate(const v1::EscalateDiagnosis
                 event.mutable_escalated()->set_reason(request.reason());
                 return event;
               });
+}
+
+absl::StatusOr<v1::DeleteDiagnosisResponse> Orchestrator::Delete(
+    const v1::DeleteDiagnosisRequest& request) {
+  absl::Status refused;
+  const absl::Status deleted =
+      core_->Delete(request.name(), Core::Deleter::kRequest, [&](const State& state) {
+        if (!IsInactive(state)) {
+          refused = absl::FailedPreconditionError(
+              absl::StrCat(state.name, ": is ", v1::Diagnosis::State_Name(state.lifecycle),
+                           ": cancel it before you delete it"));
+        }
+        return refused;
+      });
+  if (deleted.ok()) return v1::DeleteDiagnosisResponse();
+  if (absl::IsAborted(deleted)) {
+    return absl::UnavailableError(absl::StrCat(deleted.message(), "; try again"));
+  }
+  if (!refused.ok() || !absl::IsFailedPrecondition(deleted)) return deleted;
+  return absl::FailedPreconditionError(absl::StrCat(
+      deleted.message(), ": cancel it before you delete it, or try again when it has ended"));
+}
+
+absl::Status Orchestrator::DeleteByRetention(const std::string& name, MayDelete may) {
+  return core_->Delete(name, Core::Deleter::kRetention, may);
 }
 
 std::int64_t Orchestrator::WatchNext(const v1::WatchDiagnosisRequest& request, OnEvents on_events) {

@@ -14,6 +14,7 @@
 #include "galen/v1/diagnosis_service.pb.h"
 #include "services/orchestrator/agents.h"
 #include "services/orchestrator/options.h"
+#include "services/orchestrator/retention.h"
 #include "services/orchestrator/watchers.h"
 
 namespace galen::orchestrator {
@@ -49,6 +50,9 @@ class Orchestrator {
   absl::StatusOr<v1::Diagnosis> Cancel(const v1::CancelDiagnosisRequest& request);
   absl::StatusOr<v1::Diagnosis> SubmitFeedback(const v1::SubmitFeedbackRequest& request);
   absl::StatusOr<v1::Diagnosis> Escalate(const v1::EscalateDiagnosisRequest& request);
+  absl::StatusOr<v1::DeleteDiagnosisResponse> Delete(const v1::DeleteDiagnosisRequest& request);
+  // For Retention: deletes one that does not run, if `may` permits it.
+  absl::Status DeleteByRetention(const std::string& name, MayDelete may);
 
   // The next events of a diagnosis, at most kWatchBatch, as soon as there is one: `on_events` is
   // called exactly once, on the executor, with events, the end, or an error. To follow a

@@ -62,6 +62,9 @@ std::vector<MetricFamily> OrchestratorFamilies(const OrchestratorCounters& count
     metrics::AddTo(ended, {{"state", name}}, Number(inactive.count));
     metrics::AddTo(seconds, {{"state", name}}, inactive.times.Copy());
   }
+  MetricFamily deleted = FamilyOf(metrics::kDiagnosesDeleted);
+  metrics::AddTo(deleted, {{"by", "retention"}}, Number(counters.deleted_by_retention));
+  metrics::AddTo(deleted, {{"by", "request"}}, Number(counters.deleted_by_request));
   MetricFamily failures = FamilyOf(metrics::kStepFailures);
   for (const auto& [step, count] : counters.step_failures.All()) {
     metrics::AddTo(failures, {{"step", step}}, Number(*count));
@@ -73,6 +76,7 @@ std::vector<MetricFamily> OrchestratorFamilies(const OrchestratorCounters& count
           std::move(shed),
           std::move(ended),
           std::move(seconds),
+          std::move(deleted),
           std::move(failures),
           metrics::FamilyWith(metrics::kLeasesHeld, {{{}, static_cast<double>(leases)}}),
           metrics::FamilyWith(metrics::kLeasesTaken, {{{}, Number(counters.leases_taken)}}),

@@ -180,4 +180,14 @@ grpc::ServerUnaryReactor* OrchestratorServiceImpl::EscalateDiagnosis(
   });
 }
 
+grpc::ServerUnaryReactor* OrchestratorServiceImpl::DeleteDiagnosis(
+    grpc::CallbackServerContext* context, const v1::DeleteDiagnosisRequest* request,
+    v1::DeleteDiagnosisResponse* response) {
+  return rpc::RunUnary(context, executor_, [=, this](const rpc::Call&) -> absl::Status {
+    GALEN_RETURN_IF_ERROR(rpc::CheckTenant(guard_, *context, request->name()));
+    GALEN_ASSIGN_OR_RETURN(*response, orchestrator_.Delete(*request));
+    return absl::OkStatus();
+  });
+}
+
 }  // namespace galen::orchestrator

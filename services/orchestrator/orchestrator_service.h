@@ -38,6 +38,9 @@ class OrchestratorServiceImpl final : public v1::DiagnosisService::CallbackServi
   grpc::ServerUnaryReactor* EscalateDiagnosis(grpc::CallbackServerContext* context,
                                               const v1::EscalateDiagnosisRequest* request,
                                               v1::Diagnosis* response) override;
+  grpc::ServerUnaryReactor* DeleteDiagnosis(grpc::CallbackServerContext* context,
+                                            const v1::DeleteDiagnosisRequest* request,
+                                            v1::DeleteDiagnosisResponse* response) override;
 
  private:
   Orchestrator& orchestrator_;

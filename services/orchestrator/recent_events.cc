@@ -42,6 +42,11 @@ void RecentEvents::EndsWith(absl::string_view name, std::int64_t last_sequence) 
   if (it != logs_.end() && it->second.events.back().sequence() != last_sequence) Drop(name);
 }
 
+void RecentEvents::Forget(absl::string_view name) {
+  MutexLock lock(mu_);
+  Drop(name);
+}
+
 std::optional<std::vector<v1::DiagnosisEvent>> RecentEvents::After(absl::string_view name,
                                                                    std::int64_t after_sequence,
                                                                    std::size_t limit) {

@@ -30,6 +30,9 @@ class RecentEvents {
   // The log ends with this event, whoever wrote it: drops what is not up to date.
   void EndsWith(absl::string_view name, std::int64_t last_sequence);
 
+  // Drops all events of the diagnosis.
+  void Forget(absl::string_view name);
+
   // Events after `after_sequence`, at most `limit`: none when that is the last one that was added.
   // nullopt when what follows is not known here.
   std::optional<std::vector<v1::DiagnosisEvent>> After(absl::string_view name,

@@ -141,6 +141,9 @@ inline constexpr Description kDiagnosesEnded = {
 inline constexpr Description kDiagnosisSeconds = {"galen_diagnosis_seconds", MetricType::Histogram,
                                                   "Time from a diagnosis's creation to its rest",
                                                   "state", kOrchestrator};
+inline constexpr Description kDiagnosesDeleted = {
+    "galen_diagnoses_deleted_total", MetricType::Counter,
+    "Diagnoses that were deleted here, by their retention or by a request", "by", kOrchestrator};
 inline constexpr Description kStepFailures = {"galen_step_failures_total", MetricType::Counter,
                                               "Attempts of a step of a diagnosis that failed",
                                               "step", kOrchestrator};

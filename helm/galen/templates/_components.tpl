@@ -28,6 +28,12 @@
 - --store={{ include "galen.store" (dict "root" .root "component" "orchestrator") }}
 - --owner=$(POD_NAME)
 - --strategy={{ .settings.strategy }}
+{{- with .settings.keepDiagnoses }}
+- --keep_diagnoses={{ join "," . }}
+{{- end }}
+{{- if .settings.deleteWaiting }}
+- --delete_waiting
+{{- end }}
 {{- if .root.Values.uploads.enabled }}
 - --evidence=/var/lib/galen/uploads/.evidence
 {{- include "galen.knowledge.flag" .root }}

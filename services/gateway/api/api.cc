@@ -234,10 +234,10 @@ void Api::Find(const std::shared_ptr<Inquiry>& inquiry) {
 void Api::Admit(const std::shared_ptr<Inquiry>& inquiry) {
   const gateway::Route& route = *inquiry->match.route;
   const std::string& resource = inquiry->match.fields[route.tenant_field];
-  // A create names its collection in the path, the rest "*".
+  // A create names its collection in the path, the other posts "*".
   const Admission wanted{.resource = resource,
                          .scope = route.writes() ? kScopeWrite : kScopeRead,
-                         .starts = route.writes() && route.body != "*"};
+                         .starts = route.verb == "POST" && route.body != "*"};
   gateway::Admit(access_, rates_, inquiry->request, wanted, inquiry->headers,
                  [this, inquiry](absl::StatusOr<Principal> principal) {
                    if (!principal.ok()) return inquiry->Fail(principal.status());

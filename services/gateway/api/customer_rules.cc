@@ -40,6 +40,10 @@ absl::Status CheckForCustomer(const google::protobuf::Message& request, bool upl
     return CheckIncident(static_cast<const galen::v1::SubmitFeedbackRequest&>(request).evidence(),
                          "evidence", uploads);
   }
+  if (request.GetDescriptor() == galen::v1::DeleteDiagnosisRequest::descriptor()) {
+    return absl::PermissionDeniedError(
+        "a customer's key deletes no diagnoses: ask an operator, or wait for their retention");
+  }
   return absl::OkStatus();
 }
 

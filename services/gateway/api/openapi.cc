@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -190,7 +191,7 @@ absl::StatusOr<std::string> OpenApiOf(const std::vector<Route>& routes,
     }
     Json parameters = Json::array();
     const std::string path = PathOf(route.path, parameters);
-    paths[path][route.verb == "GET" ? "get" : "post"] =
+    paths[path][absl::AsciiStrToLower(route.verb)] =
         OperationOf(route, *method, std::move(parameters), schema_registry);
   }
   Json schemas = schema_registry.schemas();

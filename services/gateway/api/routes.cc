@@ -22,12 +22,17 @@ absl::StatusOr<Route> RouteOf(const google::protobuf::MethodDescriptor& method) 
     case google::api::HttpRule::kPost:
       route.verb = "POST";
       break;
+    case google::api::HttpRule::kDelete:
+      route.verb = "DELETE";
+      break;
     case google::api::HttpRule::PATTERN_NOT_SET:
       return absl::InvalidArgumentError(
           absl::StrCat(method.full_name(), ": has no option (google.api.http)"));
   }
-  GALEN_ASSIGN_OR_RETURN(route.path,
-                         PathTemplate::Parse(route.verb == "GET" ? rule.get() : rule.post()));
+  const std::string& path = route.verb == "GET"      ? rule.get()
+                            : route.verb == "DELETE" ? rule.delete_()
+                                                     : rule.post();
+  GALEN_ASSIGN_OR_RETURN(route.path, PathTemplate::Parse(path));
   route.body = rule.body();
   for (const PathTemplate::Field& field : route.path.fields()) {
     const auto* known = method.input_type()->FindFieldByName(field.name);

@@ -16,7 +16,7 @@ namespace galen::gateway {
 // A method of a service and its HTTP rule.
 struct Route {
   const google::protobuf::MethodDescriptor* method = nullptr;
-  std::string verb;  // "GET", "POST"
+  std::string verb;  // "GET", "POST", "DELETE"
   PathTemplate path;
   std::string body;          // as in google.api.HttpRule
   std::string tenant_field;  // the field of the path that names what belongs to a tenant

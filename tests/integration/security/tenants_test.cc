@@ -72,7 +72,7 @@ TEST_F(TenantsTest, AClaimOfTheTenantGetsThrough) {
           << NameOf(role) << " " << name << ": " << status.error_message();
     }
   }
-  EXPECT_EQ(tenants, 13);
+  EXPECT_EQ(tenants, 14);
 }
 
 TEST_F(TenantsTest, WithoutAClaimNothingOfATenantIsTouched) {

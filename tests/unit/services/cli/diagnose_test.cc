@@ -49,6 +49,7 @@ class FakeApi final : public DiagnosisApi {
     final.set_state(v1::Diagnosis::ESCALATED);
     return final;
   }
+  absl::Status Delete(const std::string&) override { return absl::OkStatus(); }
   absl::Status Watch(const std::string&, std::int64_t after_sequence,
                      const std::function<void(const v1::DiagnosisEvent&)>& on_event) override {
     watched_after.push_back(after_sequence);

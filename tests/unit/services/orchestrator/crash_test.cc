@@ -73,6 +73,18 @@ class DyingEventLog final : public store::EventLog {
     if (dead_) return Gone();
     return real_.SpentOn(parent, day);
   }
+  absl::StatusOr<Oldest> ListOldest(absl::string_view parent, std::int64_t position,
+                                    int limit) override {
+    if (dead_) return Gone();
+    return real_.ListOldest(parent, position, limit);
+  }
+  absl::Status Delete(const store::Lease& lease, std::int64_t expected_last,
+                      absl::Time now) override {
+    return dead_ ? Gone() : real_.Delete(lease, expected_last, now);
+  }
+  absl::Status FinishDeletion(absl::string_view name) override {
+    return dead_ ? Gone() : real_.FinishDeletion(name);
+  }
 
  private:
   static absl::Status Gone() { return absl::UnavailableError("the process is dead"); }

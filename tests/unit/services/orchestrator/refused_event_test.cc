@@ -58,6 +58,17 @@ class RefusingEventLog final : public store::EventLog {
   absl::StatusOr<v1::Spent> SpentOn(absl::string_view parent, absl::string_view day) override {
     return real_.SpentOn(parent, day);
   }
+  absl::StatusOr<Oldest> ListOldest(absl::string_view parent, std::int64_t position,
+                                    int limit) override {
+    return real_.ListOldest(parent, position, limit);
+  }
+  absl::Status Delete(const store::Lease& lease, std::int64_t expected_last,
+                      absl::Time now) override {
+    return real_.Delete(lease, expected_last, now);
+  }
+  absl::Status FinishDeletion(absl::string_view name) override {
+    return real_.FinishDeletion(name);
+  }
 
  private:
   store::EventLog& real_;

@@ -181,9 +181,23 @@ TEST_F(ApiTest, NoMethodTellsACustomerAnythingOfAnotherTenant) {
 TEST_F(ApiTest, EveryMethodServesTheOwnTenant) {
   std::size_t asked = 0;
   for (const Route& route : PublicRoutes()) {
-    Begin(route.verb, PathOf(route, "acme"), "customer", route.body.empty() ? "" : "{}");
+    const std::string key = route.verb == "DELETE" ? "operator" : "customer";
+    Begin(route.verb, PathOf(route, "acme"), key, route.body.empty() ? "" : "{}");
     EXPECT_EQ(upstream_.calls.size() + upstream_.streams.size(), ++asked) << route.name;
   }
+}
+
+TEST_F(ApiTest, AnOperatorDeletesADiagnosisAndACustomerDoesNot) {
+  const http::Response refused = Ask("DELETE", kOne, "customer");
+  EXPECT_EQ(refused.status, 403);
+  EXPECT_THAT(refused.body, HasSubstr("ask an operator"));
+  EXPECT_TRUE(upstream_.calls.empty());
+  const auto exchange = Begin("DELETE", kOne, "operator");
+  ASSERT_EQ(upstream_.calls.size(), 1u);
+  EXPECT_EQ(upstream_.calls[0].method->name(), "DeleteDiagnosis");
+  EXPECT_EQ(upstream_.calls[0].resource, "tenants/acme/diagnoses/d");
+  EXPECT_FALSE(upstream_.calls[0].again);
+  EXPECT_EQ(Ask("DELETE", kAll, "operator").status, 405);
 }
 
 TEST_F(ApiTest, AnOperatorOfAllTenantsActsForTheOneThatThePathNames) {
@@ -265,15 +279,16 @@ TEST_F(ApiTest, RefusesWhatIsTooMuchAndSaysWhenToTryAgain) {
 TEST_F(ApiTest, OnlyStartsOfDiagnosesCountAsSuch) {
   Ask("GET", kOne);
   Ask("POST", std::string(kOne) + ":cancel", "customer", "{}");
-  EXPECT_EQ(rates_.taken,
-            (std::vector<std::pair<std::string, bool>>{{"acme", false}, {"acme", false}}));
+  Ask("DELETE", kOne, "customer");
+  EXPECT_EQ(rates_.taken, (std::vector<std::pair<std::string, bool>>{
+                              {"acme", false}, {"acme", false}, {"acme", false}}));
 }
 
 TEST_F(ApiTest, RefusesPathsAndMethodsThatThereAreNot) {
   EXPECT_EQ(Ask("GET", "/v1/nothing").status, 404);
-  const http::Response response = Ask("DELETE", kOne);
+  const http::Response response = Ask("PUT", kOne);
   EXPECT_EQ(response.status, 405);
-  EXPECT_EQ(response.headers.Get("Allow"), "GET");
+  EXPECT_EQ(response.headers.Get("Allow"), "GET, DELETE");
   EXPECT_EQ(Ask("HEAD", kOne).status, 200);
 }
 

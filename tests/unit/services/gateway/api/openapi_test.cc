@@ -43,6 +43,7 @@ TEST(OpenApi, HasAnOperationForEachMethod) {
   EXPECT_EQ(operations.size(), PublicRoutes().size());
   EXPECT_TRUE(
       document["paths"]["/v1/tenants/{tenant}/diagnoses/{diagnosis}:cancel"].contains("post"));
+  EXPECT_TRUE(document["paths"]["/v1/tenants/{tenant}/diagnoses/{diagnosis}"].contains("delete"));
 }
 
 TEST(OpenApi, HasNoUploadsWhereNoneAreTaken) {
