@@ -4,11 +4,18 @@
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
 #include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
 #include "common/base/steady.h"
 #include "common/observability/log/log.h"
@@ -25,6 +32,45 @@ sigset_t TerminationSignals() {
   sigaddset(&signals, SIGINT);
   return signals;
 }
+
+// The path of a Unix socket; nothing for another address.
+std::optional<std::string> SocketPathOf(absl::string_view address) {
+  if (!absl::ConsumePrefix(&address, "unix:")) return std::nullopt;
+  absl::ConsumePrefix(&address, "//");
+  return std::string(address);
+}
+
+// gRPC would take the path away from a server that listens there.
+absl::Status CheckSocket(const std::string& path) {
+  sockaddr_un there{};
+  there.sun_family = AF_UNIX;
+  if (path.empty() || path.size() >= sizeof(there.sun_path)) {
+    return absl::InvalidArgumentError(absl::StrCat("unix:", path, ": the path must have 1 to ",
+                                                   sizeof(there.sun_path) - 1,
+                                                   " bytes; choose another --listen address"));
+  }
+  path.copy(there.sun_path, path.size());
+  const int tried = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (tried < 0) return absl::OkStatus();  // the server meets the same obstacle, and reports it
+  const bool taken = connect(tried, reinterpret_cast<const sockaddr*>(&there), sizeof(there)) == 0;
+  close(tried);
+  if (!taken) return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrCat("unix:", path,
+                   ": another program listens there; end it, or choose another --listen address"));
+}
+
+// Files that are made while it lives are for their user alone.
+class PrivateFiles {
+ public:
+  PrivateFiles() = default;
+  ~PrivateFiles() { umask(before_); }
+  PrivateFiles(const PrivateFiles&) = delete;
+  PrivateFiles& operator=(const PrivateFiles&) = delete;
+
+ private:
+  const mode_t before_ = umask(S_IRWXG | S_IRWXO);
+};
 
 }  // namespace
 
@@ -79,6 +125,11 @@ absl::StatusOr<std::unique_ptr<grpc::Server>> StartServer(
   port = 0;
   builder.AddListeningPort(options.address, credentials, &port);
   for (grpc::Service* service : services) builder.RegisterService(service);
+  std::optional<PrivateFiles> made;
+  if (const std::optional<std::string> path = SocketPathOf(options.address)) {
+    GALEN_RETURN_IF_ERROR(CheckSocket(*path));
+    made.emplace();
+  }
   std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   if (server == nullptr || port == 0) {
     return absl::UnavailableError(
@@ -103,7 +154,9 @@ absl::Status ServeUntilSignal(const ServeOptions& options,
   GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<grpc::Server> server,
                          StartServer(options, services, port));
   if (health != nullptr) health->Serve();
-  log::Info(absl::StrCat("listening on ", options.address, " (port ", port, ")"));
+  const bool is_socket = SocketPathOf(options.address).has_value();
+  log::Info(absl::StrCat("listening on ", options.address,
+                         is_socket ? "" : absl::StrCat(" (port ", port, ")")));
   if (options.on_listening) options.on_listening(port);
 
   sigset_t signals = TerminationSignals();

@@ -22,7 +22,7 @@ namespace galen::rpc {
 inline constexpr int kMaxMessageBytes = 64 << 20;
 
 struct ServeOptions {
-  // "127.0.0.1:0" chooses a free port.
+  // "127.0.0.1:0" chooses a free port. "unix:PATH" is a socket for this user alone.
   std::string address;
   // Decides who may connect and call; must outlive the server. Null: anyone, on loopback alone.
   const Security* security = nullptr;

@@ -277,6 +277,14 @@ std::string DefaultStore() {
   return "galen.db";
 }
 
+std::string DefaultSocket() {
+  const char* runtime = std::getenv("XDG_RUNTIME_DIR");
+  if (runtime != nullptr && *runtime != '\0') return absl::StrCat("unix:", runtime, "/galen.sock");
+  std::error_code ignored;
+  const fs::path folder = fs::absolute(DefaultStore(), ignored).parent_path();
+  return absl::StrCat("unix:", (folder / "galen.sock").string());
+}
+
 std::string EvidenceBeside(const std::string& store) {
   const bool is_file = !absl::StrContains(store, "://") && store != ":memory:";
   std::error_code ignored;

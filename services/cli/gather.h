@@ -32,6 +32,10 @@ std::string OwnHostName();
 // Default store of `galen up`.
 std::string DefaultStore();
 
+// Address at which `galen up` listens unless another one is given: a Unix socket in the runtime
+// folder of this user, or else beside the default store.
+std::string DefaultSocket();
+
 // Folder in which `galen up` keeps pasted evidence: beside its store.
 std::string EvidenceBeside(const std::string& store);
 

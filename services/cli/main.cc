@@ -47,7 +47,7 @@ struct Arguments {
   std::vector<std::string> knowledge;
   DiagnoseArguments diagnose;
   std::string store;
-  std::string listen = "127.0.0.1:50050";
+  std::string listen;
   std::vector<std::string> roots;
   std::string default_strategy{orchestrator::kDefaultStrategy};
   std::string tests = "approved";
@@ -368,7 +368,10 @@ int Main(int argc, char** argv) {
   with_knowledge(diagnose);
 
   CLI::App* up = app.add_subcommand("up", "Serve the whole mesh from this process");
-  up->add_option("--listen", arguments.listen, "Address to serve gRPC on")->capture_default_str();
+  up->add_option("--listen", arguments.listen,
+                 "Address to serve gRPC on: HOST:PORT, or unix:PATH for this user alone; none: a "
+                 "Unix socket in the runtime folder of this user")
+      ->type_name("ADDRESS");
   up->add_option("--metrics", arguments.metrics,
                  "Serve Prometheus metrics on this PORT of the loopback interface, or ADDRESS:PORT")
       ->type_name("ADDRESS");

@@ -2,10 +2,15 @@
 
 #include <unistd.h>
 
+#include <filesystem>
 #include <memory>
+#include <string>
+#include <system_error>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "common/base/file_limit.h"
 #include "common/base/status_macros.h"
 #include "common/observability/log/log.h"
@@ -13,6 +18,7 @@
 #include "common/observability/metrics/server.h"
 #include "common/rpc/serve.h"
 #include "common/store/store.h"
+#include "services/cli/gather.h"
 #include "services/orchestrator/orchestrator_service.h"
 
 namespace galen::cli {
@@ -44,15 +50,29 @@ absl::Status Serve(const LocalMesh::Options& mesh_options, const UpOptions& opti
 
 }  // namespace
 
-ExitCode ServeMesh(const LocalMesh::Options& mesh, const UpOptions& options,
+ExitCode ServeMesh(const LocalMesh::Options& mesh, const UpOptions& given,
                    metrics::Registry& numbers) {
-  log::Configure("galen", options.log_format);
+  log::Configure("galen", given.log_format);
+  UpOptions options = given;
+  if (options.address.empty()) {
+    options.address = DefaultSocket();
+    const std::filesystem::path socket(std::string(absl::StripPrefix(options.address, "unix:")));
+    std::error_code ignored;
+    std::filesystem::create_directories(socket.parent_path(), ignored);
+  }
   RaiseFileLimit();
   if (geteuid() == 0) {
     log::Warning(absl::StrCat(
         "this runs as root: whoever reaches ", options.address,
         " has files of root read and quoted; start it as another user where others use the "
         "machine (docs/security.md)"));
+  }
+  const bool has_certificates =
+      !options.security.directory.empty() || !options.security.files.certificate.empty();
+  if (!has_certificates && !absl::StartsWith(options.address, "unix:")) {
+    log::Warning(absl::StrCat(
+        "every user of this machine may call ", options.address,
+        "; without --listen, a Unix socket is served for this user alone (docs/security.md)"));
   }
   LocalMesh::Options with_reload = mesh;
   with_reload.reload = true;

@@ -15,7 +15,7 @@ namespace galen::cli {
 
 // `galen up` as it was called, beside what it makes the mesh of.
 struct UpOptions {
-  std::string address;
+  std::string address;            // "": DefaultSocket()
   rpc::SecurityOptions security;  // of role orchestrator
   absl::Duration drain_grace;
   std::string metrics;  // where metrics are served; "" nowhere

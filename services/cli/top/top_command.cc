@@ -7,16 +7,21 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <memory>
+#include <string>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "common/base/steady.h"
 #include "common/http/curl_transport.h"
 #include "services/cli/certs/certs_command.h"
 #include "services/cli/diagnosis_api.h"
+#include "services/cli/gather.h"
 #include "services/cli/top/screen.h"
 #include "services/cli/top/snapshot.h"
 
@@ -115,6 +120,15 @@ int Height() {
   return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_row : 0;
 }
 
+std::string ServerOf(const TopArguments& arguments) {
+  if (!arguments.server.empty()) return arguments.server;
+  const std::string socket = DefaultSocket();
+  std::error_code ignored;
+  const bool exists =
+      std::filesystem::exists(std::string(absl::StripPrefix(socket, "unix:")), ignored);
+  return exists ? socket : "127.0.0.1:50050";
+}
+
 bool NothingAnswers(const Reading& reading) {
   return !reading.diagnoses.ok() &&
          std::none_of(reading.programs.begin(), reading.programs.end(),
@@ -125,9 +139,10 @@ bool NothingAnswers(const Reading& reading) {
 
 CLI::App* DeclareTop(CLI::App& app, TopArguments& arguments) {
   CLI::App* top = app.add_subcommand("top", "Show what a mesh does now");
-  top->add_option("--server", arguments.server, "The mesh: its orchestrator, or `galen up`")
-      ->type_name("HOST:PORT")
-      ->capture_default_str();
+  top->add_option("--server", arguments.server,
+                  "The mesh: its orchestrator, or `galen up`; none: a `galen up` of this user, or "
+                  "else 127.0.0.1:50050")
+      ->type_name("ADDRESS");
   top->add_option("--metrics", arguments.metrics,
                   "Address of a program's metrics; repeatable, or separated by commas")
       ->delimiter(',')
@@ -146,7 +161,7 @@ CLI::App* DeclareTop(CLI::App& app, TopArguments& arguments) {
 }
 
 ExitCode RunTop(const TopArguments& arguments, Console& console) {
-  absl::StatusOr<DiagnosisLister> lister = ListerAt(arguments.server, arguments.security);
+  absl::StatusOr<DiagnosisLister> lister = ListerAt(ServerOf(arguments), arguments.security);
   if (!lister.ok()) {
     console.err << "galen: " << lister.status().message() << std::endl;
     return ExitCodeOf(lister.status());

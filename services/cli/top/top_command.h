@@ -13,7 +13,7 @@ namespace galen::cli::top {
 
 // `galen top` as it was called.
 struct TopArguments {
-  std::string server = "127.0.0.1:50050";
+  std::string server;  // "": the socket of `galen up`, where there is one, else 127.0.0.1:50050
   std::vector<std::string> metrics;  // addresses
   std::vector<std::string> tenants;  // empty: those that the metrics name, else "default"
   double interval = 2;               // seconds
