@@ -81,7 +81,7 @@ class Containers(unittest.TestCase):
         cls.addClassCleanup(cls.scratch.cleanup)
         os.chmod(cls.scratch.name, 0o755)
         objects = chart.render("--set", "tls.mode=existing", "--set", "uploads.enabled=true", "--set", "advisor.enabled=true", "--set", f"image.tag={VERSION}",
-                               "--set", f"redis.image={REDIS}", "--set", "gateway.limits.diagnosesPerSecond=1000",
+                               "--set", f"redis.image={REDIS}", "--set", "redis.imageDigest=", "--set", "gateway.limits.diagnosesPerSecond=1000",
                                "--set", "gateway.limits.requestsPerSecond=10000",
                                "--set-json", "knowledge.overlay=" + json.dumps({"leak.yaml": check_of_a_site("site.leak")}))
         made = certificates(cls.scratch.name, "new") | {
