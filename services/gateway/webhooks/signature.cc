@@ -18,6 +18,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
+#include "services/gateway/api/path_template.h"
 
 namespace galen::gateway::webhooks {
 namespace {
@@ -105,7 +106,10 @@ absl::StatusOr<std::string> OneParameter(const http::Request& request, const std
   for (const absl::string_view pair : absl::StrSplit(parts.second, '&', absl::SkipEmpty())) {
     const std::pair<absl::string_view, absl::string_view> sides =
         absl::StrSplit(pair, absl::MaxSplits('=', 1));
-    if (sides.first == name) found.emplace_back(sides.second);
+    if (sides.first != name) continue;
+    // Senders write a token as it is, or percent-encoded; a "+" is one.
+    found.push_back(
+        PercentDecode(sides.second, /*plus_is_space=*/false).value_or(std::string(sides.second)));
   }
   if (found.size() != 1 || found[0].empty()) {
     return absl::UnauthenticatedError(absl::StrCat("the parameter ", name, " of the URL is ",

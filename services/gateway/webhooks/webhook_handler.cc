@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "common/base/proto_time.h"
 #include "common/base/retry_hint.h"
 #include "common/base/steady.h"
 #include "common/observability/trace/trace.h"
@@ -21,12 +22,29 @@ namespace {
 
 constexpr absl::string_view kPrefix = "/hooks/";
 constexpr absl::Duration kTryAgain = absl::Seconds(5);
+// A delivery is known as a repeat for so long.
+constexpr absl::Duration kOldest = WebhookJournal::Options().remember;
 
 absl::string_view EndpointIn(absl::string_view target) {
   const std::pair<absl::string_view, absl::string_view> parts =
       absl::StrSplit(target, absl::MaxSplits('?', 1));
   absl::string_view name = parts.first;
   return absl::ConsumePrefix(&name, kPrefix) ? name : "";
+}
+
+// A signature without a time holds for ever: somebody who recorded a delivery could send it again
+// when it is no longer known as a repeat. So nothing is opened for what happened before that.
+void IgnoreOld(const Endpoint& endpoint, absl::Time oldest, ParsedDelivery& reading) {
+  if (!endpoint.scheme.timestamp_header.empty()) return;
+  const auto old = [oldest](const v1::WebhookEvent& event) {
+    return event.action() == v1::WebhookEvent::OPEN && event.has_event_time() &&
+           ToTime(event.event_time()) < oldest;
+  };
+  const std::size_t before = reading.events.size();
+  std::erase_if(reading.events, old);
+  if (reading.events.size() < before) {
+    reading.ignored.emplace_back("it happened more than 30 days ago");
+  }
 }
 
 }  // namespace
@@ -150,6 +168,7 @@ void WebhookHandler::Read(const std::shared_ptr<Delivery>& delivery) {
   absl::StatusOr<ParsedDelivery> reading = ParseDelivery(*delivery->endpoint, delivery->request);
   if (!reading.ok()) return delivery->Fail(reading.status(), "malformed");
   delivery->reading = *std::move(reading);
+  IgnoreOld(*delivery->endpoint, clock_.Now() - kOldest, delivery->reading);
   if (HandleTicketUpdates(delivery)) return;
   if (delivery->reading.events.empty()) {
     if (delivery->reading.probe) return delivery->Answer(ProbeAnswer(), "probe");

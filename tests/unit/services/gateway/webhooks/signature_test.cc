@@ -234,5 +234,21 @@ TEST(SignatureTest, KnowsASchemeThatCannotWork) {
   EXPECT_THAT(CheckScheme({.kind = Scheme::Kind::kToken, .query = "token"}), IsOk());
 }
 
+TEST(Token, IsTakenAsItIsAndPercentEncoded) {
+  const Scheme scheme = {.kind = Scheme::Kind::kToken, .query = "token"};
+  const Key key = Key::Make(scheme, "a+b/c=d %zz").value();
+  const auto verify = [&](const std::string& presented) {
+    http::Request request = Post("{}");
+    request.target = "/hooks/in?token=" + presented;
+    return Verify(scheme, {&key, 1}, request, kNowTime);
+  };
+  EXPECT_THAT(verify("a%2Bb%2Fc%3Dd%20%25zz"), IsOk());
+  EXPECT_THAT(verify("a+b/c=d%20%25zz"), IsOk());
+  // An invalid encoding is taken as it is.
+  EXPECT_THAT(verify("a+b/c=d %zz"), IsOk());
+  EXPECT_THAT(verify("a%20b/c=d%20%25zz"),
+              StatusIs(absl::StatusCode::kUnauthenticated, ::testing::_));
+}
+
 }  // namespace
 }  // namespace galen::gateway::webhooks

@@ -209,6 +209,24 @@ TEST_F(WebhookHandlerTest, AnswersWithTheNameAndHandsTheDiagnosisOn) {
   EXPECT_EQ(orchestrator_.resources()[0], "tenants/acme");
 }
 
+TEST_F(WebhookHandlerTest, ARecordedDeliveryOpensNothingWhenItIsForgotten) {
+  Start({"pagerduty"});
+  const auto triggered = [](absl::Time when) {
+    return absl::StrCat(
+        R"({"event":{"id":"e1","event_type":"incident.triggered","resource_type":"incident",)",
+        R"("occurred_at":")", absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", when, absl::UTCTimeZone()),
+        R"(","data":{"id":"PGR0VU2","type":"incident","title":"GPU lost","status":"triggered"}}})");
+  };
+  const http::Request recorded = Signed("pagerduty", triggered(clock_.Now()));
+  EXPECT_EQ(json::parse(Send(recorded).body)["events"][0]["outcome"], "opened");
+  clock_.Advance(absl::Hours(24 * 30 + 1));
+  const http::Response replayed = Send(recorded);
+  EXPECT_EQ(replayed.status, 202);
+  EXPECT_THAT(replayed.body, HasSubstr("more than 30 days ago"));
+  EXPECT_EQ(Count("pagerduty", "ignored"), 1U);
+  EXPECT_EQ(orchestrator_.AwaitAsked(1).size(), 1U);
+}
+
 TEST_F(WebhookHandlerTest, WhatIsAboutATicketOfOursIsHeardAndOpensNothing) {
   constexpr char kOpened[] =
       R"({"webhookEvent":"jira:issue_created","issue":{"id":"1","key":"GPU-7","fields":{}}})";
