@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -70,7 +71,7 @@ absl::string_view ToString(Kind kind) {
 absl::Status Families::Add(absl::string_view text, absl::string_view file) {
   GALEN_ASSIGN_OR_RETURN(const Yaml document, ParseYaml(text, file));
   if (document.kind == Yaml::Kind::kNull) return absl::OkStatus();
-  GALEN_RETURN_IF_ERROR(YamlFields(document, file, {"families", "xla_host"}));
+  GALEN_RETURN_IF_ERROR(YamlFields(document, file, {"families", "xla_host", "step_marks"}));
   std::vector<Family> added;
   GALEN_ASSIGN_OR_RETURN(const absl::Span<const Yaml> families,
                          YamlItems(document, file, "families"));
@@ -83,10 +84,13 @@ absl::Status Families::Add(absl::string_view text, absl::string_view file) {
     families_.erase(std::remove_if(families_.begin(), families_.end(), same), families_.end());
     added.push_back(std::move(family));
   }
-  if (const Yaml* names = document.Find("xla_host"); names != nullptr) {
-    GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> more,
-                           YamlTexts(*names, file, "xla_host"));
-    host_.insert(host_.end(), more.begin(), more.end());
+  for (const auto& [name, into] :
+       {std::pair<const char*, std::vector<std::string>*>{"xla_host", &host_},
+        {"step_marks", &steps_}}) {
+    const Yaml* const names = document.Find(name);
+    if (names == nullptr) continue;
+    GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> more, YamlTexts(*names, file, name));
+    into->insert(into->end(), more.begin(), more.end());
   }
   families_.insert(families_.begin(), std::make_move_iterator(added.begin()),
                    std::make_move_iterator(added.end()));
@@ -108,9 +112,13 @@ absl::Status Families::Compile() {
     }
   }
   families_.push_back({"other", "others", Kind::kCompute, {}, ""});
-  if (!host_.empty()) compiled_host_ = std::make_unique<const RE2>(OneOf(host_), options);
-  if (compiled_host_ != nullptr && !compiled_host_->ok()) {
-    return absl::InvalidArgumentError(absl::StrCat("xla_host: ", compiled_host_->error()));
+  for (const auto& [name, patterns, into] : {std::tuple{"xla_host", &host_, &compiled_host_},
+                                             std::tuple{"step_marks", &steps_, &compiled_steps_}}) {
+    if (patterns->empty()) continue;
+    *into = std::make_unique<const RE2>(OneOf(*patterns), options);
+    if (!(*into)->ok()) {
+      return absl::InvalidArgumentError(absl::StrCat(name, ": ", (*into)->error()));
+    }
   }
   return absl::OkStatus();
 }
@@ -142,8 +150,11 @@ std::size_t Families::IndexOf(absl::string_view kernel) const {
 }
 
 bool Families::IsXlaHost(absl::string_view name) const {
-  return compiled_host_ != nullptr &&
-         RE2::PartialMatch(re2::StringPiece(name.data(), name.size()), *compiled_host_);
+  return compiled_host_ != nullptr && RE2::PartialMatch(Piece(name), *compiled_host_);
+}
+
+bool Families::IsStep(absl::string_view name) const {
+  return compiled_steps_ != nullptr && RE2::PartialMatch(Piece(name), *compiled_steps_);
 }
 
 }  // namespace galen::profile

@@ -38,6 +38,8 @@ class Families {
   std::size_t IndexOf(absl::string_view kernel) const;
   // Whether a JAX trace uses this name for the host's work for the device.
   bool IsXlaHost(absl::string_view name) const;
+  // Whether a range of NVTX or roctx has the name of a step.
+  bool IsStep(absl::string_view name) const;
 
  private:
   Families() = default;
@@ -46,8 +48,10 @@ class Families {
 
   std::vector<Family> families_;
   std::vector<std::string> host_;
+  std::vector<std::string> steps_;
   std::vector<std::unique_ptr<const re2::RE2>> compiled_;  // of all but the last
   std::unique_ptr<const re2::RE2> compiled_host_;
+  std::unique_ptr<const re2::RE2> compiled_steps_;
 };
 
 }  // namespace galen::profile

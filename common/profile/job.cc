@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <optional>
@@ -14,8 +15,12 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "common/base/re2_piece.h"
 #include "common/base/status_macros.h"
 #include "common/log_analysis/scan/reader.h"
+#include "common/profile/csv_trace.h"
+#include "common/profile/rocprof_json.h"
+#include "common/profile/sqlite_trace.h"
 #include "common/profile/xplane.h"
 #include "re2/re2.h"
 
@@ -37,10 +42,14 @@ bool LooksLikeDump(absl::string_view name) {
          absl::StrContains(name, "flight");
 }
 
+// The table of kernels that rocprofv3 writes; tables of the same process are named after it.
+constexpr absl::string_view kKernelTable = "kernel_trace.csv";
+constexpr absl::string_view kTablesBeside[] = {"memory_copy_trace.csv", "hip_api_trace.csv",
+                                               "marker_api_trace.csv"};
+
 // Names that only traces, dumps and answers have.
 bool IsNamedSo(absl::string_view name) {
-  return absl::EndsWith(name, ".trace.json") || absl::EndsWith(name, ".xplane.pb") ||
-         LooksLikeDump(name) || absl::StrContains(name, "ncclras") ||
+  return NamedLikeTrace(name) || LooksLikeDump(name) || absl::StrContains(name, "ncclras") ||
          absl::StartsWith(name, "ras-") || absl::StartsWith(name, "ras_");
 }
 
@@ -63,6 +72,21 @@ std::optional<int> RankOfName(const std::string& path, const RE2& pattern) {
   const std::string name = LowerName(path);
   if (!RE2::PartialMatch(name, pattern, &rank)) return std::nullopt;
   return rank;
+}
+
+// Whether the file itself, not what is packed in it, is a database.
+bool IsDatabase(const std::string& path) {
+  char head[16] = "";
+  std::ifstream file(path, std::ios::binary);
+  file.read(head, sizeof(head));
+  return LooksLikeSqlite(absl::string_view(head, static_cast<std::size_t>(file.gcount())));
+}
+
+// The file of rocprofv3 beside `path` with another table of the same process; "" where `path` is
+// not named as one.
+std::string Beside(const std::string& path, absl::string_view from, absl::string_view to) {
+  return absl::EndsWith(path, from) ? absl::StrCat(path.substr(0, path.size() - from.size()), to)
+                                    : "";
 }
 
 // "nccl_trace_rank_3", "_dump_3", "rank3.json".
@@ -122,8 +146,9 @@ class Input {
 
 class JobReader {
  public:
-  JobReader(const Families& families, const JobOptions& options)
-      : families_(families), options_(options) {}
+  JobReader(const std::vector<std::string>& files, const Families& families,
+            const JobOptions& options)
+      : files_(files.begin(), files.end()), families_(families), options_(options) {}
 
   void Read(const std::string& path) {
     if (const absl::Status status = Take(path); !status.ok()) {
@@ -153,11 +178,14 @@ class JobReader {
       GALEN_ASSIGN_OR_RETURN(JsonStream::Source source, XplaneAsTrace(std::move(bytes)));
       return TakeTrace(path, std::move(source));
     }
+    if (LooksLikeSqlite(input.first())) return TakeDatabase(path, input);
     const absl::string_view head = absl::StripLeadingAsciiWhitespace(input.first());
     if (head.empty()) return absl::DataLossError("is empty");
     if (head[0] == '\x80') return TakeDump(path, input);
     if (hangs::LooksLikeRas(head)) return TakeAnswer(path, input);
     if (head[0] != '{' && head[0] != '[') {
+      const CsvTable table = TableOfCsv(head);
+      if (table != CsvTable::kNone) return TakeTables(path, table, input);
       return absl::DataLossError("is not a trace, a dump or an answer of NCCL's RAS");
     }
     if (!absl::StrContains(head, "\"traceEvents\"") &&
@@ -165,7 +193,44 @@ class JobReader {
          absl::StrContains(head, "\"collective_seq_id\""))) {
       return TakeDump(path, input);
     }
+    if (LooksLikeRocprofJson(head)) {
+      return TakeTrace(path, RocprofJsonAsTrace(input.Source(), families_));
+    }
     return TakeTrace(path, input.Source());
+  }
+
+  absl::Status TakeDatabase(const std::string& path, Input& input) {
+    absl::StatusOr<JsonStream::Source> source = nullptr;
+    if (IsDatabase(path)) {
+      source = SqliteAsTrace(path, families_);
+    } else {
+      GALEN_ASSIGN_OR_RETURN(std::string bytes, input.Whole(kMostXplane));
+      source = SqliteBytesAsTrace(std::move(bytes), families_);
+    }
+    GALEN_RETURN_IF_ERROR(source.status());
+    return TakeTrace(path, *std::move(source));
+  }
+
+  // The tables of one process are one trace.
+  absl::Status TakeTables(const std::string& path, CsvTable table, Input& input) {
+    std::vector<Input> others;
+    if (table == CsvTable::kKernels) {
+      for (const absl::string_view beside : kTablesBeside) {
+        const std::string other = Beside(path, kKernelTable, beside);
+        std::error_code error;
+        if (other.empty() || !fs::is_regular_file(other, error)) continue;
+        absl::StatusOr<Input> opened = Input::Open(other);
+        if (opened.ok()) others.push_back(*std::move(opened));
+      }
+    } else {
+      for (const absl::string_view beside : kTablesBeside) {
+        // Read with the kernels.
+        if (files_.count(Beside(path, beside, kKernelTable)) > 0) return absl::OkStatus();
+      }
+    }
+    std::vector<JsonStream::Source> sources = {input.Source()};
+    for (Input& other : others) sources.push_back(other.Source());
+    return TakeTrace(path, CsvAsTrace(std::move(sources), families_));
   }
 
   absl::Status TakeTrace(const std::string& path, JsonStream::Source source) {
@@ -215,6 +280,7 @@ class JobReader {
     return absl::OkStatus();
   }
 
+  const std::set<std::string> files_;
   const Families& families_;
   const JobOptions& options_;
   JobProfile job_;
@@ -242,9 +308,10 @@ absl::StatusOr<std::vector<std::string>> FilesIn(const fs::path& directory, bool
         absl::StrCat(directory.string(), ": cannot be read: ", error.message()));
   }
   if (files.empty()) {
-    return absl::NotFoundError(absl::StrCat(
-        directory.string(),
-        ": holds no trace (*.json, *.json.gz), no dump and no answer; name the files"));
+    return absl::NotFoundError(absl::StrCat(directory.string(),
+                                            ": holds no trace (*.json, *.json.gz, *.xplane.pb, "
+                                            "*.sqlite, *_kernel_trace.csv), no dump and "
+                                            "no answer; name the files"));
   }
   std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) {
     return strverscmp(a.c_str(), b.c_str()) < 0;  // rank-2 before rank-10
@@ -280,6 +347,17 @@ absl::StatusOr<std::vector<std::string>> FilesOf(const std::vector<std::string>&
   return files;
 }
 
+bool NamedLikeTrace(absl::string_view path) {
+  const std::string lower = absl::AsciiStrToLower(path);
+  absl::string_view name = lower;
+  for (const char* packed : {".gz", ".zst"}) absl::ConsumeSuffix(&name, packed);
+  // rocprofv3 writes 1234_results.json and the like.
+  static const RE2 rocprof(R"((?:^|/)\d+_results\.(?:json|db)$)");
+  return absl::EndsWith(name, ".trace.json") || absl::EndsWith(name, ".xplane.pb") ||
+         absl::EndsWith(name, ".sqlite") || absl::EndsWith(name, kKernelTable) ||
+         RE2::PartialMatch(Piece(name), rocprof);
+}
+
 std::size_t CountProfiles(const std::string& directory) {
   const absl::StatusOr<std::vector<std::string>> files = FilesIn(directory, false);
   return files.ok() ? files->size() : 0;
@@ -288,7 +366,7 @@ std::size_t CountProfiles(const std::string& directory) {
 absl::StatusOr<JobProfile> ReadJob(const std::vector<std::string>& paths, const Families& families,
                                    const JobOptions& options) {
   GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> files, FilesOf(paths));
-  JobReader reader(families, options);
+  JobReader reader(files, families, options);
   for (const std::string& file : files) reader.Read(file);
   JobProfile job = reader.Finish();
   if (job.traces.empty() && job.hangs.empty() && job.answers.empty()) {

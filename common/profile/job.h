@@ -52,14 +52,18 @@ struct JobOptions {
 inline constexpr std::size_t kMostFiles = 4096;
 
 // Reads the traces, dumps and answers at `paths`: files, and files in directories and below them
-// (*.json, *.json.gz, *.pb, dumps and answers by their names). Their content identifies the kind;
-// they may be compressed with gzip or zstd. One trace is in memory at a time. NOT_FOUND: a path
-// that is not there, or nothing that can be read; RESOURCE_EXHAUSTED: more than kMostFiles.
+// (*.json, *.json.gz, and those that are named like a trace, a dump or an answer). Their content
+// identifies the kind; they may be compressed with gzip or zstd. One trace is in memory at a time.
+// NOT_FOUND: a path that is not there, or nothing that can be read; RESOURCE_EXHAUSTED: more than
+// kMostFiles.
 absl::StatusOr<JobProfile> ReadJob(const std::vector<std::string>& paths, const Families& families,
                                    const JobOptions& options = {});
 
 // The files of `paths`, in the order of the numbers in their names.
 absl::StatusOr<std::vector<std::string>> FilesOf(const std::vector<std::string>& paths);
+
+// Whether a file has a name that profilers give to a trace; others, such as *.json, may be one.
+bool NamedLikeTrace(absl::string_view path);
 
 // How many files below `directory` are a trace, a dump or an answer by their names alone.
 std::size_t CountProfiles(const std::string& directory);

@@ -195,4 +195,23 @@ bool JsonStream::SkipValue() {
   return token != Token::kBroken && token != Token::kEnd;
 }
 
+bool JsonStream::PassOver(Token first) {
+  const std::size_t outside = open_.size() - 1;
+  if (first == Token::kBroken || first == Token::kEnd) return false;
+  if (first != Token::kBeginArray && first != Token::kBeginObject) return true;
+  while (open_.size() > outside) {
+    if (Next() == Token::kBroken) return false;
+  }
+  return true;
+}
+
+bool JsonStream::ReadScalar(std::string& into) {
+  const Token token = Next();
+  if (token == Token::kText || token == Token::kNumber) {
+    into = text_;
+    return true;
+  }
+  return token == Token::kOther || PassOver(token);
+}
+
 }  // namespace galen::profile

@@ -42,6 +42,35 @@ class JsonStream {
   const std::string& text() const { return text_; }
   // Skips the value after a key. False when the text breaks in it.
   bool SkipValue();
+  // Skips the rest of the value whose first token was `first`. False when the text breaks in it.
+  bool PassOver(Token first);
+  // Reads the fields of the object that comes next; skips any other value. `field` takes a key,
+  // which is no longer valid when its value is read, reads or skips the value, and is false when
+  // the text breaks.
+  template <typename Field>
+  bool ReadObject(Field field) {
+    const Token token = Next();
+    if (token != Token::kBeginObject) return PassOver(token);
+    Token next = Next();
+    for (; next == Token::kKey; next = Next()) {
+      if (!field(absl::string_view(text_))) return false;
+    }
+    return next == Token::kEndObject;
+  }
+  // Reads the elements of the array that comes next; skips any other value. `element` takes the
+  // first token of each.
+  template <typename Element>
+  bool ReadArray(Element element) {
+    const Token token = Next();
+    if (token != Token::kBeginArray) return PassOver(token);
+    Token next = Next();
+    for (; next != Token::kEndArray; next = Next()) {
+      if (next == Token::kBroken || next == Token::kEnd || !element(next)) return false;
+    }
+    return true;
+  }
+  // Reads a text or a number as text; skips any other value.
+  bool ReadScalar(std::string& into);
   // The number of open objects and arrays.
   std::size_t depth() const { return open_.size(); }
   const std::string& trouble() const { return trouble_; }

@@ -22,7 +22,9 @@ using Token = JsonStream::Token;
 constexpr std::size_t kMostName = 512;
 constexpr std::size_t kMostProcesses = 20'000;
 constexpr std::size_t kMostGpus = 64;
+constexpr std::size_t kMostRemarks = 32;
 constexpr std::int64_t kLongest = std::int64_t{400} * 24 * 3600 * 1'000'000'000;
+constexpr std::int64_t kLatestNs = 4'000'000'000'000'000'000;  // nanoseconds
 
 class Reader {
  public:
@@ -60,7 +62,7 @@ class Reader {
       return ReadEvents();
     }
     if (json_.text() == "distributedInfo") {
-      return ReadObject([&](absl::string_view key) {
+      return json_.ReadObject([&](absl::string_view key) {
         std::optional<int>* into = key == "rank"         ? &trace_.rank
                                    : key == "world_size" ? &trace_.world_size
                                                          : nullptr;
@@ -70,40 +72,24 @@ class Reader {
         if (token == Token::kNumber && absl::SimpleAtoi(json_.text(), &number) && number >= 0) {
           *into = number;
         }
-        return PassOver(token);
+        return json_.PassOver(token);
       });
     }
     if (json_.text() == "deviceProperties") return ReadDeviceProperties();
+    if (json_.text() == "galenRemarks") {  // of a trace that this program rewrote
+      return json_.ReadArray([&](Token token) {
+        if (token == Token::kText && trace_.remarks.size() < kMostRemarks) {
+          trace_.remarks.push_back(CleanText(json_.text(), 300));
+        }
+        return json_.PassOver(token);
+      });
+    }
     return json_.SkipValue();
-  }
-
-  // Reads the fields of the object that comes next; skips any other value. A field's key is no
-  // longer valid when its value is read.
-  template <typename Field>
-  bool ReadObject(Field field) {
-    const Token token = json_.Next();
-    if (token != Token::kBeginObject) return PassOver(token);
-    Token next = json_.Next();
-    for (; next == Token::kKey; next = json_.Next()) {
-      if (!field(absl::string_view(json_.text()))) return false;
-    }
-    return next == Token::kEndObject;
-  }
-
-  // The rest of a value of which `token` is the first.
-  bool PassOver(Token token) {
-    const std::size_t outside = json_.depth() - 1;
-    if (token == Token::kBroken || token == Token::kEnd) return false;
-    if (token != Token::kBeginArray && token != Token::kBeginObject) return true;
-    while (json_.depth() > outside) {
-      if (json_.Next() == Token::kBroken) return false;
-    }
-    return true;
   }
 
   bool ReadDeviceProperties() {
     const Token token = json_.Next();
-    if (token != Token::kBeginArray) return PassOver(token);
+    if (token != Token::kBeginArray) return json_.PassOver(token);
     Token next = json_.Next();
     for (; next == Token::kBeginObject; next = json_.Next()) {
       Token key = json_.Next();
@@ -125,7 +111,7 @@ class Reader {
       const Token token = json_.Next();
       if (token == Token::kEndArray) return true;
       if (token != Token::kBeginObject) {
-        if (!PassOver(token)) return false;
+        if (!json_.PassOver(token)) return false;
         ++trace_.damaged;
         continue;
       }
@@ -161,12 +147,16 @@ class Reader {
   }
 
   bool ReadArguments(Event& event) {
-    return ReadObject([&](absl::string_view key) {
+    return json_.ReadObject([&](absl::string_view key) {
       std::string* into = key == "name"                 ? &event.label
                           : key == "device"             ? &event.device
                           : key == "stream"             ? &event.stream
                           : key == "Process Group Name" ? &event.group
                           : key == "Seq"                ? &event.sequence
+                          : key == "dev-id"             ? &event.device  // and below: of rocprof
+                          : key == "stream-id"          ? &event.stream
+                          : key == "BeginNs"            ? &event.begin_ns
+                          : key == "EndNs"              ? &event.end_ns
                                                         : nullptr;
       return into != nullptr ? ReadScalar(*into) : json_.SkipValue();
     });
@@ -178,7 +168,7 @@ class Reader {
       into.assign(json_.text(), 0, kMostName);
       return true;
     }
-    return token == Token::kOther || PassOver(token);
+    return token == Token::kOther || json_.PassOver(token);
   }
 
   void Take(const Event& event) {
@@ -204,7 +194,11 @@ class Reader {
         TakeHost(when);
         break;
       case Sort::kStep:
-        if (trace_.steps.size() < limits_.steps) {
+        if (!event.device.empty()) {
+          Device* const on = DeviceOf(event.device);
+          if (on == nullptr || on->steps.size() >= limits_.steps) break;
+          on->steps.push_back({CleanText(event.name, 64), when});
+        } else if (trace_.steps.size() < limits_.steps) {
           trace_.steps.push_back({CleanText(event.name, 64), when});
         }
         break;
@@ -227,6 +221,7 @@ class Reader {
   void TakeXla(const Event& event, Interval when) {
     const auto process = names_of_.find(event.process);
     if (process == names_of_.end()) return;
+    if (TakeRocprof(event, process->second, when)) return;
     const std::size_t device = process->second.find("/device:");
     if (device == std::string::npos) {
       if (absl::StrContains(process->second, "/host:") && families_.IsXlaHost(event.name)) {
@@ -255,6 +250,38 @@ class Reader {
       std::vector<Step>& into = modules_of_[name][line];
       if (into.size() < limits_.steps) into.push_back({CleanText(event.name, 64), when});
     }
+  }
+
+  // An event of rocprof's results.json, by the name of its process (ROCm/rocprofiler
+  // bin/tblextr.py). Only its arguments have nanoseconds.
+  bool TakeRocprof(const Event& event, absl::string_view process, Interval when) {
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+    if (!absl::SimpleAtoi(event.begin_ns, &begin) || !absl::SimpleAtoi(event.end_ns, &end)) {
+      return false;
+    }
+    if (begin < 0 || begin > kLatestNs || end < begin || end - begin > kLongest) return false;
+    when = {begin, end};
+    if (process == "CPU HIP API") {
+      TakeHost(when);
+    } else if (process == "Markers and Ranges") {
+      if (families_.IsStep(event.name) && trace_.steps.size() < limits_.steps) {
+        trace_.steps.push_back({CleanText(event.name, 64), when});
+      }
+    } else if (process == "COPY") {
+      Event copy = event;
+      copy.name = absl::StrCat("Memcpy ", event.name);
+      TakeGpu(copy, event.device.empty() ? "0" : event.device,
+              event.stream.empty() ? "copies" : event.stream, Lane::kStream, when);
+    } else if (absl::ConsumePrefix(&process, "GPU")) {
+      // A barrier waits; it does no work.
+      if (event.name == "<barrier packet>") return true;
+      TakeGpu(event, std::string(process), event.stream.empty() ? event.thread : event.stream,
+              Lane::kStream, when);
+    } else {
+      return false;
+    }
+    return true;
   }
 
   // "XLA Modules", or of one stream: "XLA Modules - from #16".

@@ -13,7 +13,7 @@ constexpr std::int64_t kLatest = 4'000'000'000'000'000;
 
 void Event::Clear() {
   for (std::string* text : {&phase, &category, &name, &process, &thread, &begin, &duration, &label,
-                            &device, &stream, &group, &sequence}) {
+                            &device, &stream, &group, &sequence, &begin_ns, &end_ns}) {
     text->clear();
   }
 }
@@ -29,6 +29,7 @@ Sort SortOf(const Event& event) {
       (category == "user_annotation" || category == "cpu_op" || category == "Operator")) {
     return Sort::kStep;
   }
+  if (category == "step_mark") return Sort::kStep;  // of TraceWriter
   for (const char* host : {"cpu_op", "cuda_runtime", "cuda_driver", "hip_runtime", "hip_driver",
                            "Operator", "Runtime"}) {
     if (category == host) return Sort::kHost;

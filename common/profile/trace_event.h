@@ -23,6 +23,8 @@ struct Event {
   std::string stream;
   std::string group;
   std::string sequence;
+  std::string begin_ns;  // of rocprof
+  std::string end_ns;
 
   void Clear();
 };

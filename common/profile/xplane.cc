@@ -12,6 +12,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/base/wire.h"
+#include "common/profile/trace_writer.h"
 
 namespace galen::profile {
 namespace {
@@ -19,72 +21,7 @@ namespace {
 constexpr std::size_t kPiece = std::size_t{256} << 10;
 constexpr std::size_t kMostPlanes = 4096;
 constexpr std::size_t kMostLines = 100'000;
-constexpr std::size_t kMostNameOfPlane = 512;
 constexpr std::uint64_t kLongestPs = std::uint64_t{400} * 24 * 3600 * 1'000'000'000'000;
-
-// A field of a message on the wire.
-struct Field {
-  std::uint32_t number = 0;
-  std::uint64_t value = 0;  // of a number
-  absl::string_view bytes;  // of a message or text
-};
-
-// Reads a message field by field.
-class Wire {
- public:
-  explicit Wire(absl::string_view bytes) : rest_(bytes) {}
-
-  bool Next(Field& field) {
-    if (rest_.empty() || broken_) return false;
-    std::uint64_t tag = 0;
-    if (!Varint(tag)) return Break();
-    field.number = static_cast<std::uint32_t>(tag >> 3);
-    field.bytes = {};
-    field.value = 0;
-    switch (tag & 7) {
-      case 0:
-        return Varint(field.value) || Break();
-      case 1:
-        return Skip(8);
-      case 2: {
-        std::uint64_t size = 0;
-        if (!Varint(size) || size > rest_.size()) return Break();
-        field.bytes = rest_.substr(0, static_cast<std::size_t>(size));
-        rest_.remove_prefix(static_cast<std::size_t>(size));
-        return true;
-      }
-      case 5:
-        return Skip(4);
-      default:
-        return Break();
-    }
-  }
-  bool broken() const { return broken_; }
-
- private:
-  bool Break() {
-    broken_ = true;
-    return false;
-  }
-  bool Skip(std::size_t size) {
-    if (rest_.size() < size) return Break();
-    rest_.remove_prefix(size);
-    return true;
-  }
-  bool Varint(std::uint64_t& value) {
-    value = 0;
-    for (int shift = 0; shift < 64 && !rest_.empty(); shift += 7) {
-      const auto byte = static_cast<unsigned char>(rest_[0]);
-      rest_.remove_prefix(1);
-      value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
-      if (byte < 0x80) return true;
-    }
-    return false;
-  }
-
-  absl::string_view rest_;
-  bool broken_ = false;
-};
 
 struct Line {
   absl::string_view name;
@@ -102,27 +39,11 @@ struct Plane {
   absl::flat_hash_map<std::uint64_t, absl::string_view> stats;
 };
 
-std::string Quoted(absl::string_view text) {
-  std::string quoted = "\"";
-  for (const char c : text.substr(0, kMostNameOfPlane)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      quoted += '\\';
-      quoted += c;
-    } else if (byte < 0x20) {
-      absl::StrAppendFormat(&quoted, "\\u%04x", byte);
-    } else {
-      quoted += c;
-    }
-  }
-  return quoted + "\"";
-}
-
 // Reads an entry of a map from numbers to messages: the number, and the message's name.
 void TakeMetadata(absl::string_view entry,
                   absl::flat_hash_map<std::uint64_t, absl::string_view>& names) {
   Wire wire(entry);
-  Field field;
+  WireField field;
   std::uint64_t id = 0;
   absl::string_view name;
   absl::string_view shown;
@@ -130,7 +51,7 @@ void TakeMetadata(absl::string_view entry,
     if (field.number == 1) id = field.value;
     if (field.number != 2) continue;
     Wire of(field.bytes);
-    Field inner;
+    WireField inner;
     while (of.Next(inner)) {
       if (inner.number == 2) name = inner.bytes;
       if (inner.number == 4 && !inner.bytes.empty()) shown = inner.bytes;
@@ -145,7 +66,7 @@ class Converter {
 
   absl::Status Open() {
     Wire space(bytes_);
-    Field field;
+    WireField field;
     while (space.Next(field)) {
       if (field.number == 1 && planes_.size() < kMostPlanes) TakePlane(field.bytes);
     }
@@ -165,7 +86,7 @@ class Converter {
     piece_.swap(out_);
     while (piece_.size() < kPiece && at_ < lines_.size()) {
       if (!events_.has_value()) events_.emplace(lines_[at_].bytes);
-      Field field;
+      WireField field;
       if (!events_->Next(field)) {
         EndModule();
         events_.reset();
@@ -190,7 +111,7 @@ class Converter {
     Plane plane;
     std::vector<Line> lines;
     Wire wire(bytes);
-    Field field;
+    WireField field;
     while (wire.Next(field)) {
       if (field.number == 2) plane.name = field.bytes;
       if (field.number == 4) TakeMetadata(field.bytes, plane.events);
@@ -199,7 +120,7 @@ class Converter {
         Line line;
         line.bytes = field.bytes;
         Wire of(field.bytes);
-        Field inner;
+        WireField inner;
         absl::string_view shown;
         while (of.Next(inner)) {
           if (inner.number == 2) line.name = inner.bytes;
@@ -222,7 +143,7 @@ class Converter {
 
   void Name(const char* what, std::uint64_t process, std::uint64_t thread, absl::string_view name) {
     absl::StrAppend(&out_, ",{\"ph\":\"M\",\"name\":\"", what, "\",\"pid\":", process,
-                    ",\"tid\":", thread, ",\"args\":{\"name\":", Quoted(name), "}}");
+                    ",\"tid\":", thread, ",\"args\":{\"name\":", QuotedJson(name), "}}");
   }
 
   void Event(std::uint64_t process, std::uint64_t thread, absl::string_view name,
@@ -232,13 +153,13 @@ class Converter {
         ",{\"ph\":\"X\",\"pid\":%d,\"tid\":%d,\"ts\":%d.%06d,\"dur\":%d.%06d,\"name\":", process,
         thread, begin_ps / 1'000'000, begin_ps % 1'000'000, duration_ps / 1'000'000,
         duration_ps % 1'000'000);
-    absl::StrAppend(&out_, Quoted(name), "}");
+    absl::StrAppend(&out_, QuotedJson(name), "}");
   }
 
   void TakeEvent(const Line& line, absl::string_view bytes) {
     const Plane& plane = planes_[line.plane];
     Wire wire(bytes);
-    Field field;
+    WireField field;
     std::uint64_t id = 0;
     std::uint64_t offset = 0;
     std::uint64_t duration = 0;
@@ -277,7 +198,7 @@ class Converter {
 
   static void TakeStat(const Plane& plane, absl::string_view bytes, OfProgram& of) {
     Wire wire(bytes);
-    Field field;
+    WireField field;
     absl::string_view stat;
     absl::string_view text;
     std::uint64_t number = 0;

@@ -24,8 +24,7 @@ bool IsTrace(absl::string_view path) {
   const std::string lower = absl::AsciiStrToLower(path);
   absl::string_view name = lower;
   for (const char* packed : {".gz", ".zst"}) absl::ConsumeSuffix(&name, packed);
-  return absl::EndsWith(name, ".trace.json") || absl::EndsWith(name, ".xplane.pb") ||
-         absl::EndsWith(name, ".pt.trace.json") ||
+  return profile::NamedLikeTrace(path) ||
          (absl::EndsWith(name, ".json") && absl::StrContains(name, "trace"));
 }
 
@@ -75,7 +74,8 @@ absl::StatusOr<CheckOutput> CheckProfile(const CheckContext& context) {
   }
   if (paths.empty()) {
     return absl::UnavailableError(
-        "no trace of a profiler lies with the job's logs (*.trace.json.gz, *.xplane.pb)");
+        "no trace of a profiler lies with the job's logs (*.trace.json.gz, *.xplane.pb, *.sqlite, "
+        "*_kernel_trace.csv)");
   }
   GALEN_RETURN_IF_ERROR(ShippedFamilies().status());
   GALEN_ASSIGN_OR_RETURN(const profile::JobProfile job,
