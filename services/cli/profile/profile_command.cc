@@ -3,16 +3,19 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/knowledge/load.h"
 #include "common/perfmodel/model_shape.h"
+#include "common/profile/compare.h"
 #include "common/profile/job.h"
 #include "common/profile/picture.h"
 #include "services/cli/answer.h"
 #include "services/cli/local_mesh.h"
+#include "services/cli/profile/difference_text.h"
 #include "services/cli/profile/profile_json.h"
 #include "services/cli/profile/profile_text.h"
 #include "services/node/checks/check_data.h"
@@ -70,6 +73,22 @@ Utilization UtilizationOf(const profile::JobProfile& job, const perfmodel::Model
   return mfu;
 }
 
+absl::StatusOr<profile::Difference> DifferenceOf(const ProfileArguments& arguments,
+                                                 const profile::Families& families,
+                                                 const profile::JobOptions& options,
+                                                 const profile::JobProfile& job) {
+  GALEN_ASSIGN_OR_RETURN(const profile::JobProfile against,
+                         profile::ReadJob(arguments.against, families, options));
+  for (const auto& [which, paths] :
+       {std::pair{&job, &arguments.paths}, std::pair{&against, &arguments.against}}) {
+    if (!profile::IsComparable(*which)) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          paths->front(), ": has no trace with a GPU operation: there is nothing to compare"));
+    }
+  }
+  return profile::Compare(job, against);
+}
+
 absl::Status Run(const ProfileArguments& arguments, Console& console) {
   std::optional<perfmodel::ModelShape> shape;
   if (!arguments.shape.empty()) {
@@ -84,9 +103,14 @@ absl::Status Run(const ProfileArguments& arguments, Console& console) {
   profile::JobOptions options;
   const std::vector<std::string> equal = data.Texts("equal_sizes");
   options.equal_sizes = {equal.begin(), equal.end()};
+  options.analyse.kernels =
+      arguments.against.empty() ? arguments.operators : profile::kComparedKernels;
   GALEN_ASSIGN_OR_RETURN(const profile::JobProfile job,
                          profile::ReadJob(arguments.paths, families, options));
-  ProfilePage page = {families, job, {}};
+  ProfilePage page = {families, job, {}, arguments.operators, std::nullopt};
+  if (!arguments.against.empty()) {
+    GALEN_ASSIGN_OR_RETURN(page.difference, DifferenceOf(arguments, families, options, job));
+  }
   if (shape.has_value()) {
     page.utilization = UtilizationOf(job, *shape, arguments.gpu, *knowledge);
   } else {
@@ -100,8 +124,9 @@ absl::Status Run(const ProfileArguments& arguments, Console& console) {
     }
     GALEN_RETURN_IF_ERROR(WriteFile(arguments.svg, picture));
   }
-  console.out << (arguments.json ? absl::StrCat(ProfileJson(page), "\n")
-                                 : ProfileText(page, console.terminal))
+  console.out << (arguments.json                ? absl::StrCat(ProfileJson(page), "\n")
+                  : page.difference.has_value() ? DifferenceText(page, console.terminal)
+                                                : ProfileText(page, console.terminal))
               << std::flush;
   return absl::OkStatus();
 }
@@ -124,6 +149,15 @@ CLI::App* DeclareProfile(CLI::App& app, ProfileArguments& arguments) {
       ->add_option("--shape", arguments.shape,
                    "The model, for MFU: layers=32,hidden=4096,heads=32,... (docs/profiles.md)")
       ->type_name("FIELDS");
+  profile
+      ->add_option(
+          "--against", arguments.against,
+          "Compare with this trace or directory: where the difference of the step time comes "
+          "from; repeatable")
+      ->type_name("PATH");
+  profile->add_option("--operators", arguments.operators, "Show so many operators (default: 10)")
+      ->check(CLI::Range(1, 5000))
+      ->type_name("N");
   profile->add_option("--gpu", arguments.gpu, "The GPU, if the trace does not name it")
       ->type_name("MODEL");
   DeclareAnswer(*profile, arguments.json, arguments.knowledge);

@@ -2,6 +2,7 @@
 #define SERVICES_CLI_PROFILE_PROFILE_COMMAND_H_
 
 #include <CLI/CLI.hpp>
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,8 @@ namespace galen::cli {
 struct ProfileArguments {
   std::vector<std::string> knowledge;
   std::vector<std::string> paths;
+  std::vector<std::string> against;  // paths of another job; empty: none
+  std::size_t operators = 10;
   std::string svg;
   std::string shape;
   std::string gpu;

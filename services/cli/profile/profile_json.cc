@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "nlohmann/json.hpp"
+#include "services/cli/profile/difference_text.h"
 
 namespace galen::cli {
 namespace {
@@ -27,8 +28,8 @@ Json SplitJson(const profile::Split& split, bool host_known) {
   return object;
 }
 
-Json DeviceJson(const profile::DeviceReport& device, const profile::Families& families,
-                bool host_known) {
+Json DeviceJson(const profile::DeviceReport& device, const ProfilePage& page, bool host_known) {
+  const profile::Families& families = page.families;
   Json object = {{"name", device.name}, {"marked", device.marked}};
   if (!device.marks.empty()) object["marks"] = device.marks;
   object["outside"] = Seconds(device.outside);
@@ -46,7 +47,9 @@ Json DeviceJson(const profile::DeviceReport& device, const profile::Families& fa
                                   {"time", Seconds(family.time)}});
   }
   object["kernels"] = Json::array();
+  std::size_t operators = 0;
   for (const profile::KernelTime& kernel : device.kernels) {
+    if (operators++ == page.operators) break;
     object["kernels"].push_back({{"name", kernel.name},
                                  {"family", families.all()[kernel.family].name},
                                  {"count", kernel.count},
@@ -117,12 +120,13 @@ std::string ProfileJson(const ProfilePage& page) {
     one["bytes"] = trace.bytes;
     one["devices"] = Json::array();
     for (const profile::DeviceReport& device : trace.devices) {
-      one["devices"].push_back(DeviceJson(device, page.families, trace.host_known));
+      one["devices"].push_back(DeviceJson(device, page, trace.host_known));
     }
     if (!trace.remarks.empty()) one["remarks"] = trace.remarks;
     root["traces"].push_back(std::move(one));
   }
   root["comparison"] = RanksJson(page.job.ranks);
+  if (page.difference.has_value()) root["difference"] = DifferenceJson(page);
   root["hangs"] = Json::array();
   for (const profile::Hang& hang : page.job.hangs) root["hangs"].push_back(HangJson(hang));
   root["ras"] = Json::array();

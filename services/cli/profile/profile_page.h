@@ -1,9 +1,11 @@
 #ifndef SERVICES_CLI_PROFILE_PROFILE_PAGE_H_
 #define SERVICES_CLI_PROFILE_PROFILE_PAGE_H_
 
+#include <cstddef>
 #include <optional>
 #include <string>
 
+#include "common/profile/compare.h"
 #include "common/profile/families.h"
 #include "common/profile/job.h"
 
@@ -25,6 +27,8 @@ struct ProfilePage {
   const profile::Families& families;
   const profile::JobProfile& job;
   Utilization utilization;
+  std::size_t operators = 10;                     // rows of a table of operators
+  std::optional<profile::Difference> difference;  // of `job` from another one
 };
 
 }  // namespace galen::cli

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "services/cli/profile/profile_table.h"
 
 namespace galen::cli {
 namespace {
@@ -27,51 +28,6 @@ using profile::TraceReport;
 constexpr std::size_t kName = 12;
 constexpr std::size_t kMostRanks = 64;
 constexpr std::size_t kMostRemarks = 16;
-
-std::string Time(double seconds) {
-  if (seconds >= 100) return absl::StrFormat("%.0f s", seconds);
-  if (seconds >= 1) return absl::StrFormat("%.3g s", seconds);
-  if (seconds >= 0.1) return absl::StrFormat("%.0f ms", seconds * 1e3);
-  if (seconds >= 1e-3) return absl::StrFormat("%.3g ms", seconds * 1e3);
-  return absl::StrFormat("%.3g us", seconds * 1e6);
-}
-
-std::string Percent(double share) { return absl::StrFormat("%.1f %%", 100 * share); }
-
-double Share(std::int64_t part, std::int64_t whole) {
-  return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
-}
-
-// Rows of which each column is as wide as it needs; numbers stand to the right.
-class Table {
- public:
-  void Add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
-
-  std::vector<std::string> Lines() const {
-    std::vector<std::size_t> widths;
-    for (const auto& row : rows_) {
-      widths.resize(std::max(widths.size(), row.size()));
-      for (std::size_t i = 0; i < row.size(); ++i) {
-        widths[i] = std::max(widths[i], Columns(row[i]));
-      }
-    }
-    std::vector<std::string> lines;
-    for (const auto& row : rows_) {
-      std::string line;
-      for (std::size_t i = 0; i < row.size(); ++i) {
-        const std::string space(widths[i] - Columns(row[i]), ' ');
-        // The first column is a name.
-        absl::StrAppend(&line, i == 0 ? row[i] : "", space, i == 0 ? "" : row[i],
-                        i + 1 < row.size() ? "  " : "");
-      }
-      lines.push_back(line);
-    }
-    return lines;
-  }
-
- private:
-  std::vector<std::vector<std::string>> rows_;
-};
 
 class Page {
  public:
@@ -320,12 +276,16 @@ class Page {
       all = profile::Sum(all, family.time);
     }
     const std::size_t room =
-        std::max<std::size_t>(30, static_cast<std::size_t>(std::max(40, terminal_.width)) - 52);
+        std::max<std::size_t>(30, static_cast<std::size_t>(std::max(40, terminal_.width)) - 62);
     Table table;
-    table.Add({"", "GPU time", "share", "count", "longest"});
+    table.Add({"", "GPU time", "share", "calls", "mean", "longest"});
+    std::size_t rows = 0;
     for (const profile::KernelTime& kernel : device.kernels) {
+      if (rows++ == page_.operators) break;
       table.Add({Shorten(kernel.name, room), Time(static_cast<double>(kernel.time) * 1e-9),
                  Percent(Share(kernel.time, all)), absl::StrCat(kernel.count),
+                 Time(static_cast<double>(kernel.time) /
+                      static_cast<double>(std::max<std::int64_t>(kernel.count, 1)) * 1e-9),
                  Time(static_cast<double>(kernel.longest) * 1e-9)});
     }
     Rows("longest", table);

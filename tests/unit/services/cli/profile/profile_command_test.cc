@@ -95,6 +95,58 @@ TEST_F(ProfileCommandTest, JsonHasTheSame) {
   EXPECT_FALSE(json.contains("mfu"));
 }
 
+TEST_F(ProfileCommandTest, ADifferenceIsToldPartByPart) {
+  WriteTrace(0, 50);
+  fs::create_directory(root_ + "/now");
+  Write("now/rank-0.json", TraceText({StepMark(1, 0, 140), Host("cpu_op", 0, 5),
+                                      Kernel("ampere_sgemm_128x64_nn", 0, 7, 0, 50),
+                                      Kernel("ncclDevKernel_AllReduce", 0, 9, 50, 120),
+                                      Kernel("new_kernel", 0, 7, 120, 121)}));
+  arguments_.paths = {root_ + "/now"};
+  arguments_.against = {root_ + "/rank-0.json"};
+  ASSERT_EQ(Run(), kOk) << err_.str();
+  EXPECT_THAT(
+      out_.str(),
+      AllOf(HasSubstr("status      a step takes 140 us instead of 100 us (+40 us, +40.0 %)\n"
+                      "            most of it in communication alone: +40 us\n"),
+            HasSubstr("parts                         here  against  difference    change\n"
+                      "            communication alone  70 us  30 us"),
+            HasSubstr("NCCL and RCCL"), HasSubstr("new_kernel"), HasSubstr("new")));
+  arguments_.json = true;
+  arguments_.operators = 1;
+  ASSERT_EQ(Run(), kOk) << err_.str();
+  const auto json = nlohmann::json::parse(out_.str());
+  EXPECT_NEAR(json["difference"]["step"]["difference"].get<double>(), 40e-6, 1e-12);
+  EXPECT_EQ(json["difference"]["parts"][0]["name"], "exposed_communication");
+  ASSERT_EQ(json["difference"]["operators"].size(), 1u);
+  EXPECT_EQ(json["difference"]["operators"][0]["name"], "ncclDevKernel_AllReduce");
+  EXPECT_EQ(json["difference"]["operators_in_all"], 3);
+  EXPECT_EQ(json["traces"][0]["devices"][0]["kernels"].size(), 1u);
+}
+
+TEST_F(ProfileCommandTest, JobsWithoutADifferenceSaySo) {
+  WriteTrace(0, 50);
+  arguments_.against = arguments_.paths;
+  ASSERT_EQ(Run(), kOk) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("a step takes as long as before: 100 us beside 100 us"));
+  Write("host.json", TraceText({StepMark(1, 0, 100), Host("cpu_op", 0, 5)}));
+  arguments_.against = {root_ + "/host.json"};
+  EXPECT_NE(Run(), kOk);
+  EXPECT_THAT(err_.str(), HasSubstr("there is nothing to compare"));
+}
+
+TEST_F(ProfileCommandTest, OperatorsAreToldWithCallsAndMean) {
+  Write("rank-0.json",
+        TraceText({StepMark(1, 0, 100), Kernel("ampere_sgemm", 0, 7, 0, 20),
+                   Kernel("ampere_sgemm", 0, 7, 30, 40), Kernel("small_kernel", 0, 7, 50, 51)}));
+  arguments_.operators = 1;
+  ASSERT_EQ(Run(), kOk) << err_.str();
+  EXPECT_THAT(out_.str(),
+              AllOf(HasSubstr("calls   mean  longest\n"),
+                    HasSubstr("ampere_sgemm     30 us  96.8 %      2  15 us    20 us"),
+                    HasSubstr("of rank 0, 2 names in all"), Not(HasSubstr("small_kernel"))));
+}
+
 TEST_F(ProfileCommandTest, MfuIsToldWhereShapeAndGpuAreKnown) {
   WriteTrace(0, 50);
   arguments_.shape = kShape;
