@@ -10,7 +10,7 @@ set(GALEN_LAYERS
   "common/(host|observability/log|http)"
   "common/(security|phrases)"
   "common/(observability/metrics|store|knowledge|log_analysis/scan|perfmodel)"
-  "common/(rpc|log_analysis/triage|profile|intake|incident_history)"
+  "common/(rpc|log_analysis/triage|profile|intake|incident_history|run_records)"
   "common/(remediation|node_history|llm)"
   "common/(clients|kube|telemetry)"
   "common/(reasoner|curation|service)"

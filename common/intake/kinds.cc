@@ -52,9 +52,10 @@ absl::Status ReadReadsAs(const knowledge::v1::ArtefactKind& spec, Kind& kind) {
     kind.log = text == "job"         ? v1::LogSource::JOB
                : text == "system"    ? v1::LogSource::SYSTEM
                : text == "scheduler" ? v1::LogSource::SCHEDULER
+               : text == "tool"      ? v1::LogSource::TOOL
                                      : v1::LogSource::KIND_UNSPECIFIED;
     if (kind.log == v1::LogSource::KIND_UNSPECIFIED) {
-      return Wrong(spec, "reads_as: a log is job, system or scheduler");
+      return Wrong(spec, "reads_as: a log is job, system, scheduler or tool");
     }
   } else {
     return Wrong(spec,

@@ -193,10 +193,12 @@ absl::StatusOr<Measured> Measure(Source& source, const Rules& rules, const std::
                                    [](const MetricOf& of) { return of.counter.value_or(false); });
   const absl::Duration before = counter ? range.step + most_age : std::max(most_age, range.step);
   const absl::Duration after = counter ? most_age : absl::ZeroDuration();
+  constexpr char kJobLogs[] = "job_log_";
   Collector collector(*quantity, grid, most_age, wanted);
   bool any = false;
   for (const MetricOf& of : quantity->metrics) {
     if (any && quantity->among == Among::kFirst) break;
+    if (!source.has_job_logs() && absl::StartsWith(of.metric, kJobLogs)) continue;
     GALEN_ASSIGN_OR_RETURN(Answer answer,
                            source.Samples(absl::StrCat(of.metric, of.where), range.start - before,
                                           range.end + after, call));

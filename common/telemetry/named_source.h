@@ -48,6 +48,7 @@ class NamedSource final : public Source {
 
   std::string name() const override { return source_.name(); }
   bool evaluates() const override { return source_.evaluates(); }
+  bool has_job_logs() const override { return source_.has_job_logs(); }
   absl::StatusOr<Answer> Instant(const std::string& query, absl::Time at,
                                  const Call& call) override;
   absl::StatusOr<Answer> RangeOf(const std::string& query, const Range& range,

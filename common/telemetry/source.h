@@ -117,6 +117,9 @@ class Source {
   virtual std::string name() const = 0;
   // Whether it evaluates all of PromQL, or selectors (name{label="value"}) alone.
   virtual bool evaluates() const = 0;
+  // Whether it has series from the logs and files of a job (job_log_*). No exporter has any, so
+  // others are not asked for them.
+  virtual bool has_job_logs() const { return false; }
 
   virtual absl::StatusOr<Answer> Instant(const std::string& query, absl::Time at,
                                          const Call& call) = 0;

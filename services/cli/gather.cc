@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <set>
 #include <system_error>
@@ -22,6 +23,7 @@
 #include "common/host/edit.h"
 #include "common/intake/evidence.h"
 #include "common/log_analysis/scan/reader.h"
+#include "common/run_records/read_run.h"
 
 namespace galen::cli {
 namespace {
@@ -30,6 +32,10 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kInlineBytes = 2 << 20;
 constexpr std::size_t kMostFiles = 1000;
+// The size of the text with the numbers of one run; a server takes less.
+constexpr std::size_t kRunBytes = 8 << 20;
+constexpr std::size_t kRunBytesForServer = 1 << 20;
+constexpr std::size_t kMostRuns = 64;
 constexpr std::uintmax_t kMostWhole = 64 << 20;             // of a file that is read whole
 constexpr std::size_t kMostBytes = std::size_t{256} << 20;  // of what is piped in
 constexpr char kStandardInput[] = "standard input";
@@ -76,7 +82,8 @@ bool LooksLikePath(absl::string_view word) {
 
 class Gatherer {
  public:
-  explicit Gatherer(std::istream& standard_input) : standard_input_(standard_input) {}
+  Gatherer(std::istream& standard_input, std::size_t run_bytes)
+      : standard_input_(standard_input), run_bytes_(run_bytes) {}
 
   absl::Status Add(const std::string& word, bool must_be_file) {
     if (word == "-") return AddStandardInput();
@@ -98,7 +105,10 @@ class Gatherer {
     return absl::OkStatus();
   }
 
-  std::vector<intake::Text> Take() { return std::move(texts_); }
+  std::vector<intake::Text> Take() {
+    TakeRuns();
+    return std::move(texts_);
+  }
 
  private:
   absl::Status AddStandardInput() {
@@ -119,6 +129,7 @@ class Gatherer {
     if (!file) return absl::PermissionDeniedError(absl::StrCat(shown, ": cannot be read"));
     std::error_code error;
     const bool regular = fs::is_regular_file(path, error);
+    if (regular && AddRun(path, shown)) return absl::OkStatus();
     if (regular && (fs::file_size(path, error) > kMostWhole || IsPacked(file))) {
       return AddByName(path, shown);
     }
@@ -126,6 +137,46 @@ class Gatherer {
     const bool prose = absl::EndsWith(path, ".md") || absl::EndsWith(path, ".eml");
     texts_.push_back({.name = shown, .content = std::move(content), .attached = !prose});
     return absl::OkStatus();
+  }
+
+  // Reads a file in which a training program recorded numbers. False: it is another file, or has
+  // none.
+  bool AddRun(const std::string& path, const std::string& shown) {
+    const auto reader = log_scan::LogReader::Open(path, {});
+    if (!reader.ok()) return false;
+    const absl::StatusOr<absl::string_view> first = (*reader)->Next();
+    if (!first.ok()) return false;
+    const run_records::Form form = run_records::FormOf(*first);
+    if (form == run_records::Form::kNone) return false;
+    const std::size_t before = runs_.points();
+    std::string head(*first);
+    bool given = false;
+    run_records::ReadRun(
+        form, shown,
+        [&]() -> absl::StatusOr<absl::string_view> {
+          if (!std::exchange(given, true)) return absl::string_view(head);
+          return (*reader)->Next();
+        },
+        runs_);
+    return runs_.points() > before;
+  }
+
+  // The numbers of each run as a text that is recognised as what it is.
+  void TakeRuns() {
+    if (runs_.empty()) return;
+    std::string notes;
+    for (const std::string& note : runs_.notes()) absl::StrAppend(&notes, "# ", note, "\n");
+    std::map<std::string, std::vector<run_records::NamedSeries>> of_run;
+    for (run_records::NamedSeries& series : run_records::Named(std::move(runs_).Take())) {
+      of_run[series.run].push_back(std::move(series));
+    }
+    std::size_t count = 0;
+    for (const auto& [run, series] : of_run) {
+      if (++count > kMostRuns) break;
+      std::string text = run_records::AsOpenMetrics(series, run_bytes_);
+      text.insert(text.find('\n') + 1, notes);
+      texts_.push_back({.name = run, .content = std::move(text), .attached = true});
+    }
   }
 
   // Reads only the beginning, which shows the kind of file; the rest is read where logs are read,
@@ -166,7 +217,9 @@ class Gatherer {
   }
 
   std::istream& standard_input_;
+  const std::size_t run_bytes_;
   std::vector<intake::Text> texts_;
+  run_records::RunRecords runs_;
   bool read_input_ = false;
 };
 
@@ -295,7 +348,7 @@ std::string EvidenceBeside(const std::string& store) {
 
 absl::StatusOr<std::vector<intake::Text>> GatherTexts(const DiagnoseArguments& arguments,
                                                       std::istream& standard_input) {
-  Gatherer gatherer(standard_input);
+  Gatherer gatherer(standard_input, arguments.server.empty() ? kRunBytes : kRunBytesForServer);
   for (const std::string& word : arguments.words) GALEN_RETURN_IF_ERROR(gatherer.Add(word, false));
   for (const std::string& log : arguments.logs) GALEN_RETURN_IF_ERROR(gatherer.Add(log, true));
   return gatherer.Take();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -17,6 +18,7 @@
 #include "common/telemetry/open_source.h"
 #include "services/execution/job_logs/log_series.h"
 #include "services/execution/job_logs/overlay_source.h"
+#include "services/execution/job_logs/run_series.h"
 #include "services/execution/playbook/results.h"
 
 namespace galen::execution {
@@ -29,6 +31,7 @@ constexpr std::size_t kMostKept = 2;
 constexpr absl::Duration kKept = absl::Minutes(1);
 constexpr absl::Duration kNodesTime = absl::Seconds(10);
 constexpr std::size_t kMostNodes = 10'000;
+constexpr std::size_t kMostSniffed = 1000;
 
 // The request's time window and baseline.
 playbook::Request RequestOf(const v1::RunChecksRequest& request) {
@@ -41,6 +44,28 @@ playbook::Request RequestOf(const v1::RunChecksRequest& request) {
     out.baseline_nodes.assign(baseline.nodes().begin(), baseline.nodes().end());
   }
   return out;
+}
+
+// The files of the job's logs in a bundle, and those of tools, which may be numbers of a run.
+std::vector<std::string> LogsOf(const std::string& path) {
+  std::vector<std::string> logs;
+  const absl::StatusOr<std::shared_ptr<const host::Bundle>> bundle = host::Bundle::Open(path);
+  if (!bundle.ok()) return logs;
+  const absl::StatusOr<host::BundleFiles> files = host::BundleFiles::Open((*bundle)->root());
+  if (!files.ok()) return logs;
+  for (const galen::v1::LogSource& log : (*bundle)->incident().logs()) {
+    const bool is_run = log.kind() == galen::v1::LogSource::TOOL;
+    const bool of_job = log.kind() == galen::v1::LogSource::JOB ||
+                        log.kind() == galen::v1::LogSource::KIND_UNSPECIFIED;
+    auto real = files->Resolve(absl::StrCat("logs/", log.path()));
+    if (!real.ok() || (is_run && !job_logs::IsRun(*real))) continue;
+    if (of_job || is_run) logs.push_back(*std::move(real));
+  }
+  return logs;
+}
+
+absl::StatusOr<job_logs::RunFiles> RunsOf(const std::string& path, const telemetry::Call& call) {
+  return job_logs::SeriesOfRuns(LogsOf(path), call);
 }
 
 }  // namespace
@@ -94,46 +119,43 @@ absl::StatusOr<TelemetryChecks::Opened> TelemetryChecks::OpenFiles(
   return opened;
 }
 
-void TelemetryChecks::AddLogs(const knowledge::Knowledge& knowledge, const std::string& path,
-                              absl::Time near, const telemetry::Call& call, Opened& opened) {
-  if (options_.logs == nullptr) return;
-  const absl::StatusOr<std::shared_ptr<const host::Bundle>> bundle = host::Bundle::Open(path);
-  const absl::StatusOr<host::BundleFiles> files = host::BundleFiles::Open(path);
-  if (!bundle.ok() || !files.ok()) return;
-  std::vector<std::string> logs;
-  for (const galen::v1::LogSource& log : (*bundle)->incident().logs()) {
-    const bool of_job = log.kind() == galen::v1::LogSource::JOB ||
-                        log.kind() == galen::v1::LogSource::KIND_UNSPECIFIED;
-    auto real = files->Resolve(absl::StrCat("logs/", log.path()));
-    if (of_job && real.ok()) logs.push_back(*std::move(real));
-  }
-  if (logs.empty()) return;
-  std::shared_ptr<const triage::CompiledCatalogue> compiled;
+std::shared_ptr<const triage::CompiledCatalogue> TelemetryChecks::Compiled(
+    const knowledge::Knowledge& knowledge) {
   {
     const MutexLock lock(mu_);
-    compiled = compiled_;
+    if (compiled_ != nullptr) return compiled_;
   }
-  if (compiled == nullptr) {
-    auto made = triage::CompiledCatalogue::Create(*options_.logs, triage::SignaturesOf(knowledge),
-                                                  knowledge::DefaultCacheDirectory());
-    if (!made.ok()) return;  // reported by `galen kb lint`
-    compiled = *std::move(made);
-    const MutexLock lock(mu_);
-    compiled_ = compiled;
+  auto made = triage::CompiledCatalogue::Create(*options_.logs, triage::SignaturesOf(knowledge),
+                                                knowledge::DefaultCacheDirectory());
+  if (!made.ok()) return nullptr;  // reported by `galen kb lint`
+  const MutexLock lock(mu_);
+  compiled_ = *std::move(made);
+  return compiled_;
+}
+
+void TelemetryChecks::AddLogs(const knowledge::Knowledge& knowledge, job_logs::RunFiles runs,
+                              absl::Time near, const telemetry::Call& call, Opened& opened) {
+  std::vector<telemetry::TimeSeries> all = std::move(runs.series);
+  if (options_.logs != nullptr && !runs.others.empty()) {
+    const std::shared_ptr<const triage::CompiledCatalogue> compiled = Compiled(knowledge);
+    if (compiled != nullptr) {
+      auto series = job_logs::SeriesOfLogs(*compiled, runs.others, near, call);
+      // Logs without a step are logs all the same: the numbers of exporters stand alone then.
+      if (series.ok()) std::move(series->begin(), series->end(), std::back_inserter(all));
+    }
   }
-  auto series = job_logs::SeriesOfLogs(*compiled, logs, near, call);
-  // Logs without a step are logs all the same: the numbers of exporters stand alone then.
-  if (!series.ok()) return;
+  if (all.empty()) return;
   playbook::Times logged{absl::InfiniteFuture(), absl::InfinitePast()};
-  for (const telemetry::TimeSeries& each : *series) {
+  for (const telemetry::TimeSeries& each : all) {
     for (const timeseries::Sample& sample : each.samples) {
       const absl::Time at = absl::FromUnixMillis(sample.at);
       logged.start = std::min(logged.start, at);
       logged.end = std::max(logged.end, at);
     }
   }
+  if (logged.start > logged.end) return;
   opened.logged = logged;
-  opened.source = std::make_shared<job_logs::OverlaySource>(opened.source, *std::move(series));
+  opened.source = std::make_shared<job_logs::OverlaySource>(opened.source, std::move(all));
 }
 
 absl::StatusOr<TelemetryChecks::Opened> TelemetryChecks::Open(const knowledge::Knowledge& knowledge,
@@ -163,13 +185,23 @@ absl::StatusOr<TelemetryChecks::Opened> TelemetryChecks::Open(const knowledge::K
   // Not under the lock: it may take long. Two calls at once read it twice.
   GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<const host::Bundle> unpacked,
                          host::Bundle::Open(path));
+  GALEN_ASSIGN_OR_RETURN(job_logs::RunFiles runs, RunsOf(unpacked->root(), call));
   absl::StatusOr<Opened> opened = OpenFiles(unpacked->root(), call);
   if (absl::IsNotFound(opened.status())) {
-    if (!live) return absl::NotFoundError(kNone);
-    opened = *options_.live;
+    if (live) {
+      opened = *options_.live;
+    } else if (!runs.series.empty()) {
+      // Only the run recorded numbers.
+      opened = Opened{telemetry::OpenMetricsSource::OfText("the numbers of the run", "# EOF\n",
+                                                           std::nullopt, telemetry::FileLimits()),
+                      {},
+                      std::nullopt};
+    } else {
+      return absl::NotFoundError(kNone);
+    }
   }
   GALEN_RETURN_IF_ERROR(opened.status());
-  AddLogs(knowledge, unpacked->root(), near, call, *opened);
+  AddLogs(knowledge, std::move(runs), near, call, *opened);
   const MutexLock lock(mu_);
   kept_.push_front({path, SteadyNow(), *opened});
   if (kept_.size() > kMostKept) kept_.pop_back();
@@ -260,7 +292,11 @@ bool TelemetryChecks::Has(const std::string& bundle) const {
   const absl::StatusOr<host::BundleFiles> files = host::BundleFiles::Open(*path);
   if (!files.ok()) return false;
   const auto names = files->List("telemetry");
-  return names.ok() && !names->empty();
+  if (names.ok() && !names->empty()) return true;
+  const std::vector<std::string> paths = LogsOf(*path);
+  const auto end =
+      paths.begin() + static_cast<std::ptrdiff_t>(std::min(paths.size(), kMostSniffed));
+  return std::any_of(paths.begin(), end, job_logs::IsRun);
 }
 
 std::vector<std::string> TelemetryChecks::LiveNodes(const playbook::Times& window) {

@@ -22,6 +22,7 @@
 #include "common/log_analysis/triage/job_triage.h"
 #include "galen/execution/v1/execution.pb.h"
 #include "galen/v1/evidence.pb.h"
+#include "services/execution/job_logs/run_series.h"
 #include "services/execution/playbook/examine.h"
 
 namespace galen::execution {
@@ -33,7 +34,8 @@ class TelemetryChecks {
   struct Opened {
     std::shared_ptr<telemetry::Source> source;
     playbook::Times extent;  // the time range that it covers, if it reports one
-    // The time range of the steps in the job's logs, if they report steps.
+    // The time range of the steps in the job's logs, if they report steps, and of the numbers that
+    // its program recorded.
     std::optional<playbook::Times> logged;
   };
   struct Options {
@@ -94,8 +96,11 @@ class TelemetryChecks {
                               absl::Time near, const telemetry::Call& call);
   // Opens the files of a bundle.
   absl::StatusOr<Opened> OpenFiles(const std::string& path, const telemetry::Call& call) const;
-  // Adds the series from the bundle's logs. `near`: see triage::TriageOptions.
-  void AddLogs(const knowledge::Knowledge& knowledge, const std::string& path, absl::Time near,
+  // How the logs of a job are read; null: they cannot be.
+  std::shared_ptr<const triage::CompiledCatalogue> Compiled(const knowledge::Knowledge& knowledge);
+  // Adds the series from the bundle's logs, of which `runs` are those that a training program
+  // recorded. `near`: see triage::TriageOptions.
+  void AddLogs(const knowledge::Knowledge& knowledge, job_logs::RunFiles runs, absl::Time near,
                const telemetry::Call& call, Opened& opened);
 
   const Options options_;

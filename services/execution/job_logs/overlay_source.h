@@ -16,6 +16,7 @@ class OverlaySource final : public telemetry::Source {
 
   std::string name() const override { return base_->name(); }
   bool evaluates() const override { return base_->evaluates(); }
+  bool has_job_logs() const override { return true; }
   absl::StatusOr<telemetry::Answer> Instant(const std::string& query, absl::Time at,
                                             const telemetry::Call& call) override;
   absl::StatusOr<telemetry::Answer> RangeOf(const std::string& query, const telemetry::Range& range,

@@ -11,6 +11,7 @@
 #include "common/knowledge/load.h"
 #include "tests/testing/scratch.h"
 #include "tests/testing/status_matchers.h"
+#include "tests/unit/common/run_records/run_records_testing.h"
 
 namespace galen::cli {
 namespace gather_test {
@@ -21,6 +22,7 @@ using ::galen::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 constexpr char kXid[] =
@@ -60,6 +62,39 @@ TEST_F(Gather, TakesSentencesFilesFoldersAndStandardInputInAnyOrder) {
   EXPECT_FALSE((*texts)[1].attached);
   EXPECT_EQ((*texts)[2].content, "piped\n");
   EXPECT_EQ((*texts)[3].content, "two\n");
+}
+
+TEST_F(Gather, NumbersThatATrainingProgramRecordedBecomeSeries) {
+  scratch_.Write("mlruns/0/8f1c/metrics/train/loss", "1700000000123 2.5 0\n1700000010123 2.25 5\n");
+  scratch_.Write("mlruns/0/8f1c/meta.yaml", "run_id: 8f1c\n");
+  arguments_.words = {scratch_ / "mlruns"};
+  const auto texts = Texts();
+  ASSERT_THAT(texts, IsOk());
+  ASSERT_THAT(*texts, SizeIs(2));
+  EXPECT_EQ((*texts)[1].name, "8f1c");
+  EXPECT_THAT(
+      (*texts)[1].content,
+      HasSubstr("job_log_scalar{run_id=\"8f1c\",tag=\"train/loss\"} 2.25 1700000010.123\n"));
+  EXPECT_THAT((*texts)[1].content,
+              HasSubstr("job_log_scalar_step_seconds{run_id=\"8f1c\"} 2 1700000010.123\n"));
+  const auto gathered = Incident();
+  ASSERT_THAT(gathered, IsOk());
+  ASSERT_THAT(gathered->incident.artefacts(), SizeIs(2));
+  EXPECT_EQ(gathered->incident.artefacts(1).kind(), "training.scalars");
+  EXPECT_FALSE(gathered->incident.artefacts(1).unread());
+  ASSERT_THAT(gathered->incident.logs(), Not(IsEmpty()));
+  const auto& log = *gathered->incident.logs().rbegin();
+  EXPECT_EQ(log.path(), "8f1c");
+  EXPECT_EQ(log.kind(), v1::LogSource::TOOL);
+}
+
+TEST_F(Gather, AFileOfATrainingProgramWithoutNumbersStaysUnread) {
+  arguments_.words = {
+      scratch_.Write("events.out.tfevents.1", run_records::EventFileHead(1'700'000'000))};
+  const auto gathered = Incident();
+  ASSERT_THAT(gathered, IsOk());
+  ASSERT_THAT(gathered->incident.artefacts(), SizeIs(1));
+  EXPECT_TRUE(gathered->incident.artefacts(0).unread());
 }
 
 TEST_F(Gather, AMistypedNameIsNotASentence) {

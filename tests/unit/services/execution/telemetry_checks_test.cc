@@ -144,6 +144,28 @@ TEST_F(TelemetryChecksTest, ADiagnosisAsksAtOnceWhatABundleWithNumbersCanAnswer)
   EXPECT_THAT(resolved->opening_checks(), IsEmpty());
 }
 
+TEST_F(TelemetryChecksTest, TheNumbersOfTheRunAreEnoughToAsk) {
+  std::filesystem::remove_all(root_ + "/telemetry");
+  Write("incident.yaml", "description: slow\nlogs:\n- {path: run, kind: tool}\n");
+  std::filesystem::create_directory(root_ + "/logs");
+  std::string text = "# TYPE job_log_scalar gauge\n";
+  for (int t = 0; t <= 7200; t += 30) {
+    absl::StrAppend(&text, "job_log_scalar{run_id=\"r\",tag=\"train/tok_per_sec\"} ",
+                    t < 3600 ? 1000 + t % 7 : 700 + t % 7, " ", kStart + t, "\n");
+  }
+  Write("logs/run", text + "# EOF\n");
+  TelemetryChecks telemetry(Options(), clock_);
+  EXPECT_TRUE(telemetry.Has(root_));
+  v1::RunChecksRequest request = Question();
+  request.clear_checks();
+  request.add_checks("telemetry.throughput");
+  const auto results = Ask(telemetry, request);
+  const CheckResult& result = results.at("telemetry.throughput@n0");
+  EXPECT_NE(result.status(), CheckResult::SKIPPED) << result.message();
+  EXPECT_NE(result.status(), CheckResult::ERROR) << result.message();
+  EXPECT_THAT(result.courses(), Not(IsEmpty()));
+}
+
 TEST_F(TelemetryChecksTest, WithoutNumbersItIsSkippedAndSaysWhatToDo) {
   std::filesystem::remove_all(root_ + "/telemetry");
   TelemetryChecks telemetry(Options(), clock_);
