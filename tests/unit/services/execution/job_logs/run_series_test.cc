@@ -42,7 +42,7 @@ std::string EventFile() {
 
 telemetry::Rules RulesWith(const std::string& site) {
   const Scratch scratch;
-  if (!site.empty()) scratch.Write("telemetry/site.yaml", site);
+  if (!site.empty()) scratch.Write("telemetry/sources.yaml", site);
   auto rules = telemetry::LoadRules(
       site.empty() ? std::vector<std::string>{GALEN_SOURCE_DIR "/knowledge"}
                    : std::vector<std::string>{GALEN_SOURCE_DIR "/knowledge", scratch / ""});
@@ -64,7 +64,7 @@ std::vector<float> Measured(telemetry::Source& source, const telemetry::Rules& r
       {absl::FromUnixSeconds(kStart), absl::FromUnixSeconds(kStart + 3600), absl::Minutes(5)},
       absl::Minutes(5), telemetry::Call());
   EXPECT_THAT(measured, IsOk()) << quantity;
-  if (!measured.ok()) return {};
+  if (!measured.ok()) return std::vector<float>(13);
   EXPECT_THAT(measured->rows, SizeIs(1)) << quantity;
   const auto row = measured->values.Row(0);
   return {row.begin(), row.end()};
