@@ -13,7 +13,7 @@ set(GALEN_LAYERS
   "common/(rpc|log_analysis/triage|profile|intake|incident_history|run_records)"
   "common/(remediation|node_history|llm)"
   "common/(clients|kube|telemetry)"
-  "common/(reasoner|curation|service)"
+  "common/(reasoner|curation|service|log_sources)"
   "services/(advisor|summarization|planning|execution|node|reflection|conclusion|orchestrator|watch|gateway)"
   "services/cli"
   "(tests|bench)/.*")

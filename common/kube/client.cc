@@ -245,4 +245,26 @@ absl::Status Client::WatchOnce(const Selection& selection, absl::string_view ver
                         reply.code, reply.body, reply.retry_after);
 }
 
+absl::Status Client::ReadLog(const ObjectName& pod, const LogQuestion& question,
+                             const std::function<absl::Status(absl::string_view)>& on_bytes,
+                             const Call& call) {
+  if (pod.name.empty()) return absl::InvalidArgumentError("log: the pod has no name");
+  HttpRequest request;
+  GALEN_ASSIGN_OR_RETURN(request.target, PathOf({"", "v1", "pods"}, pod, "log"));
+  request.target += QueryText(
+      {{"container", question.container},
+       {"previous", question.previous ? "true" : ""},
+       {"sinceTime", absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", question.since, absl::UTCTimeZone())},
+       {"timestamps", "true"}});
+  request.accept = "application/json, */*";  // the log itself is text
+  request.on_bytes = on_bytes;
+  request.most_bytes = question.most_bytes;
+  request.cancellation = call.cancellation;
+  request.deadline = dependencies_.now() + call.timeout;
+  GALEN_RETURN_IF_ERROR(TakeTurn(request.deadline, CancellationOf(call)));
+  GALEN_ASSIGN_OR_RETURN(const HttpReply reply, SendOnce(request));
+  if (reply.code >= 200 && reply.code < 300) return absl::OkStatus();
+  return StatusOfAnswer(NameOf(request), reply.code, reply.body, reply.retry_after);
+}
+
 }  // namespace galen::kube

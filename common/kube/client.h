@@ -62,6 +62,14 @@ struct Patch {
   bool force = false;  // kApply: takes fields over from other managers
 };
 
+// The wanted part of a pod's log.
+struct LogQuestion {
+  std::string container;
+  absl::Time since;       // whole seconds count
+  bool previous = false;  // of the container's run before
+  std::size_t most_bytes = std::size_t{64} << 20;
+};
+
 // Requests to the Kubernetes API, limited to the rate in the options. A transient refusal (429,
 // 5xx) is retried, after the server's own delay and a pause that differs from client to client; so
 // is an interrupted request, unless it creates an object, which may have happened. A refused token
@@ -85,6 +93,12 @@ class Client {
   absl::Status WatchOnce(const Selection& selection, absl::string_view version,
                          const std::function<absl::Status(absl::string_view)>& on_bytes,
                          const Call& call);
+
+  // The log of a pod's container, each line after its time; it comes as bytes. An error of
+  // `on_bytes` ends it and is returned. Not retried.
+  absl::Status ReadLog(const ObjectName& pod, const LogQuestion& question,
+                       const std::function<absl::Status(absl::string_view)>& on_bytes,
+                       const Call& call);
 
   const Options& options() const { return options_; }
   // For callers that retry themselves: the pause before retry `number`, its sleep, and a number in
