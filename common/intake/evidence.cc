@@ -185,8 +185,10 @@ class Writer {
     told.set_last_line(artefact.last_line);
     const std::string node = NodeOf(artefact);
     told.set_node(node);
+    const std::string& cut = texts_[artefact.text].cut;
     if (artefact.kind == nullptr) {
       told.set_unread(true);
+      if (!cut.empty()) told.set_title(absl::StrCat("a log: ", cut));
       // Nobody knows what printed it: it is searched for messages of every program.
       const bool readable = !IsData(artefact.content);
       AddLog(artefact, readable && !IsMachine(HostOf(artefact)) ? "" : node,
@@ -195,7 +197,7 @@ class Writer {
     }
     const Kind& kind = *artefact.kind;
     told.set_kind(kind.id);
-    told.set_title(kind.title);
+    told.set_title(cut.empty() ? kind.title : absl::StrCat(kind.title, ": ", cut));
     if (kind.reads_as == Kind::ReadsAs::kLog && kind.log == v1::LogSource::SYSTEM &&
         artefact.writers.size() > 1) {
       PartByWriter(artefact, node);

@@ -416,6 +416,8 @@ class Reader {
     if (artefact.host.empty() && artefact.writers.size() == 1) {
       artefact.host = artefact.writers.front();
     }
+    if (artefact.host.empty()) artefact.host = text_.host;
+    if (!text_.cut.empty()) artefact.excerpt = true;
     out_.artefacts.push_back(std::move(artefact));
   }
 

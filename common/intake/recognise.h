@@ -19,6 +19,10 @@ struct Text {
   bool attached = false;  // a file: without prose, unless it is Markdown
   // A file that is large or packed: `content` is its unpacked beginning, and the log is the file.
   std::string path;
+  // The machine that wrote it, as its source says; "": only the lines tell.
+  std::string host;
+  // Missing parts and the reason, for people; "": it is whole.
+  std::string cut;
 };
 
 // A part of a text that no person wrote: what a program printed, or a file.

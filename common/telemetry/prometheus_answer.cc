@@ -28,7 +28,12 @@ class Handler final : public nlohmann::json_sax<Json> {
   Handler(const Limits& limits, ApiBody& body) : limits_(limits), body_(body) {}
 
   bool null() override { return Next(); }
-  bool boolean(bool /*value*/) override { return Next(); }
+  bool boolean(bool value) override {
+    // VictoriaMetrics says so where some of its storage nodes did not answer
+    // (https://docs.victoriametrics.com/victoriametrics/cluster-victoriametrics/).
+    if (value && stack_.size() == 1 && stack_[0].key == "isPartial") body_.partial = true;
+    return Next();
+  }
   bool number_integer(number_integer_t value) override {
     return Number(static_cast<double>(value));
   }
@@ -238,7 +243,10 @@ absl::Status ErrorOf(const ApiBody& body) {
 
 absl::Status ErrorOf(int code, absl::string_view body) {
   const auto parsed = ParseApiBody(body, {});
-  if (parsed.ok() && !parsed->success && code != 401 && code != 403) return ErrorOf(*parsed);
+  // VictoriaMetrics repeats the HTTP code as the type of its errors.
+  const bool typed = parsed.ok() && !parsed->success &&
+                     parsed->error_type.find_first_not_of("0123456789") != std::string::npos;
+  if (typed && code != 401 && code != 403) return ErrorOf(*parsed);
   const std::string what =
       absl::StrCat("HTTP ", code, ": \"", CleanText(absl::StripAsciiWhitespace(body), 120), "\"");
   switch (code) {

@@ -22,6 +22,7 @@ struct ApiBody {
   std::vector<std::string> values;  // of /label/.../values
   bool cut = false;                 // there was more than the limits allow
   bool histograms = false;          // there were native histograms; they are left out
+  bool partial = false;             // parts of the server did not answer
   bool disordered = false;          // samples that did not come after the one before are left out
 };
 

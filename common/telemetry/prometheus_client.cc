@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -11,7 +10,6 @@
 #include "common/base/json_depth.h"
 #include "common/base/status_macros.h"
 #include "common/base/steady.h"
-#include "common/base/text.h"
 #include "common/telemetry/selector.h"
 
 namespace galen::telemetry {
@@ -19,20 +17,6 @@ namespace {
 
 // Addresses longer than this are refused by some proxies.
 constexpr std::size_t kMostTarget = 1500;
-
-std::string Escape(absl::string_view text) {
-  constexpr char kDigits[] = "0123456789ABCDEF";
-  std::string escaped;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (absl::ascii_isalnum(byte) || c == '-' || c == '_' || c == '.' || c == '~') {
-      escaped += c;
-    } else {
-      escaped += {'%', kDigits[byte >> 4], kDigits[byte & 15]};
-    }
-  }
-  return escaped;
-}
 
 std::string Seconds(absl::Time time) {
   return absl::StrFormat("%.3f", static_cast<double>(absl::ToUnixMillis(time)) / 1000);
@@ -46,39 +30,10 @@ std::vector<std::pair<std::string, std::string>> Between(
   return parameters;
 }
 
-// The host of "http://host:port/path".
-std::string HostOf(absl::string_view url) {
-  const std::size_t begin = url.find("://") + 3;
-  absl::string_view host = url.substr(begin, url.find('/', begin) - begin);
-  if (absl::StartsWith(host, "[")) return std::string(host.substr(0, host.find(']') + 1));
-  return std::string(host.substr(0, host.find(':')));
-}
-
 }  // namespace
 
 absl::Status Check(const PrometheusOptions& options) {
-  const std::string& url = options.http.server;
-  const bool secure = absl::StartsWith(url, "https://");
-  if (!secure && !absl::StartsWith(url, "http://")) {
-    return absl::InvalidArgumentError(absl::StrCat("Prometheus \"", CleanText(url, 80),
-                                                   "\": write http:// or https:// and a host"));
-  }
-  const std::size_t begin = url.find("://") + 3;
-  if (absl::StrContains(url.substr(begin, url.find('/', begin) - begin), '@')) {
-    return absl::InvalidArgumentError(
-        "Prometheus: name and password do not belong into its address; use the key");
-  }
-  if (HostOf(url).empty() || absl::StrContains(url, '?') || absl::StrContains(url, '#')) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("Prometheus \"", CleanText(url, 80), "\": no host, or more than an address"));
-  }
-  const std::string host = HostOf(url);
-  if (!secure && !options.key.empty() && host != "127.0.0.1" && host != "localhost" &&
-      host != "[::1]") {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "Prometheus ", CleanText(url, 80), ": the key would go out unencrypted; use https"));
-  }
-  return absl::OkStatus();
+  return http::CheckServer("Prometheus", options.http.server, options.key, options.headers);
 }
 
 PrometheusClient::PrometheusClient(PrometheusOptions options)
@@ -93,10 +48,11 @@ std::string PrometheusClient::name() const {
   return absl::StrCat("Prometheus ", options_.http.server);
 }
 
-absl::StatusOr<std::string> PrometheusClient::Fetch(const http::Request& request) {
+absl::StatusOr<std::string> PrometheusClient::Fetch(http::Request request) {
+  http::AddHeaders(options_.headers, request);
   const absl::StatusOr<http::Reply> reply = transport_->Send(request, options_.key);
   const auto named = [this](const absl::Status& status) {
-    const std::string what = options_.key.TakenOutOf(status.message());
+    const std::string what = http::WithoutSecrets(status.message(), options_.key, options_.headers);
     // (Messages of the connection name the server already.)
     return absl::Status(status.code(), absl::StartsWith(what, "Prometheus ")
                                            ? what
@@ -124,7 +80,7 @@ absl::StatusOr<ApiBody> PrometheusClient::Ask(const std::string& path, const Par
     return absl::DeadlineExceededError(absl::StrCat(name(), ": no time left to ask"));
   std::string form;
   for (const auto& [name, value] : parameters)
-    absl::StrAppend(&form, form.empty() ? "" : "&", Escape(name), "=", Escape(value));
+    absl::StrAppend(&form, form.empty() ? "" : "&", http::Escaped(name), "=", http::Escaped(value));
   // So that the server does not work on after the caller has given up. (It ignores parameters that
   // it does not have.)
   absl::StrAppend(&form, form.empty() ? "" : "&",
@@ -157,6 +113,7 @@ void PrometheusClient::Into(ApiBody body, const Call& call, Answer& answer) cons
     answer.Incomplete(absl::StrCat("more than ", call.limits.series, " series or ",
                                    call.limits.samples, " samples: cut; ask for fewer"));
   }
+  if (body.partial) answer.Incomplete(absl::StrCat(name(), ": parts of it do not answer"));
   if (body.histograms) answer.Incomplete("native histograms are left out");
   if (body.disordered) answer.Incomplete("samples that did not come in order of time are left out");
 }
@@ -227,9 +184,10 @@ absl::StatusOr<std::vector<std::string>> PrometheusClient::LabelValues(
     const Call& call, bool* complete) {
   Parameters parameters = Between({}, start, end);
   if (!selector.empty()) parameters.push_back({"match[]", selector});
-  GALEN_ASSIGN_OR_RETURN(ApiBody body, Ask(absl::StrCat("/api/v1/label/", Escape(label), "/values"),
-                                           parameters, false, call));
-  if (complete != nullptr) *complete = !body.cut && body.warnings.empty();
+  GALEN_ASSIGN_OR_RETURN(
+      ApiBody body, Ask(absl::StrCat("/api/v1/label/", http::Escaped(label), "/values"), parameters,
+                        false, call));
+  if (complete != nullptr) *complete = !body.cut && !body.partial && body.warnings.empty();
   std::sort(body.values.begin(), body.values.end());
   return std::move(body.values);
 }

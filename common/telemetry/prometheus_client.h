@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/http/credentials.h"
 #include "common/http/curl_transport.h"
 #include "common/http/secret.h"
 #include "common/telemetry/prometheus_answer.h"
@@ -17,7 +18,8 @@ struct PrometheusOptions {
   // "https://prometheus:9090", with a path for those that have a prefix
   // ("http://mimir/prometheus").
   http::Options http;
-  http::Secret key;  // as http.key_header says: a bearer's token, or base64 of name:password
+  http::Secret key;       // as http.key_header says: a bearer's token, or base64 of name:password
+  http::Headers headers;  // further ones, such as the tenant of a Mimir: X-Scope-OrgID
   // A call without a deadline gets this one.
   absl::Duration most_time = absl::Seconds(30);
 };
@@ -27,8 +29,8 @@ struct PrometheusOptions {
 absl::Status Check(const PrometheusOptions& options);
 
 // Any server with Prometheus' HTTP API: Prometheus, Thanos, Mimir, VictoriaMetrics. Long questions
-// go as POST. An answer with warnings (Thanos' partial responses) is incomplete. It does not retry:
-// the caller may.
+// go as POST. An answer with warnings (Thanos' partial responses), or one that VictoriaMetrics
+// marks as partial, is incomplete. It does not retry: the caller may.
 class PrometheusClient final : public Source {
  public:
   explicit PrometheusClient(PrometheusOptions options);
@@ -67,7 +69,7 @@ class PrometheusClient final : public Source {
 
   absl::StatusOr<ApiBody> Ask(const std::string& path, const Parameters& parameters, bool may_post,
                               const Call& call);
-  absl::StatusOr<std::string> Fetch(const http::Request& request);
+  absl::StatusOr<std::string> Fetch(http::Request request);
   // A text below one of the pages /api/v1/status/...
   absl::StatusOr<std::string> Status(const std::string& page, const Call& call);
   void Into(ApiBody body, const Call& call, Answer& answer) const;

@@ -448,6 +448,7 @@ absl::StatusOr<v1::Incident> IncidentForServer(const DiagnoseArguments& argument
       name = absl::StrCat(fs::path(text.name).filename().string(), "~", number);
     }
     log.set_path(name);
+    log.set_node(text.host);
     log.set_kind(v1::LogSource::JOB);
     log.set_content(text.content);
   }

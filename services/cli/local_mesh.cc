@@ -59,8 +59,8 @@ absl::StatusOr<std::optional<execution::TelemetryChecks::Options>> Measuring(
   GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> directories,
                          knowledge::FindDirectories(options.knowledge));
   auto measuring = execution::TelemetryChecks::Load(
-      directories, options.counters.has_value() ? "" : options.prometheus,
-      options.prometheus_key_file);
+      directories,
+      options.counters.has_value() ? std::vector<telemetry::SourceAddress>() : options.prometheus);
   if (!measuring.ok()) {
     if (absl::IsNotFound(measuring.status()) && options.prometheus.empty()) {
       return std::optional<execution::TelemetryChecks::Options>();
@@ -364,8 +364,7 @@ absl::StatusOr<Gathered> GatherWithNumbers(const DiagnoseArguments& arguments,
   const std::string host = OwnHostName();
   GALEN_ASSIGN_OR_RETURN(Gathered gathered, GatherIncident(arguments, texts, bundle, kinds, host));
   if (options->prometheus.empty()) return gathered;
-  GALEN_ASSIGN_OR_RETURN(options->counters,
-                         telemetry::OpenSource(options->prometheus, options->prometheus_key_file));
+  GALEN_ASSIGN_OR_RETURN(options->counters, telemetry::OpenSources(options->prometheus));
   if (bundle != nullptr || gathered.incident.bundle().empty() ||
       !gathered.incident.nodes().empty()) {
     return gathered;

@@ -41,11 +41,10 @@ class LocalMesh final : public DiagnosisApi {
     // Beside the built-in reasoner; what it points to must outlive the mesh. None: nothing is sent
     // anywhere.
     std::optional<reasoner::llm::Model> model;
-    // A Prometheus server, or the data folder of one (telemetry::OpenSource); "": none. Incidents
-    // that name no machine are then about those that it knows.
-    std::string prometheus;
-    std::string prometheus_key_file;
-    // The source that those two name, if it is open already.
+    // Prometheus servers, or data folders of some (telemetry::OpenSources). Incidents that name no
+    // machine are then about those that they know.
+    std::vector<telemetry::SourceAddress> prometheus;
+    // The source that those name, if it is open already.
     std::optional<telemetry::OpenedSource> counters;
     std::string history;  // directory of the site's own past incidents (SiteHistory); "": none
     std::string store = ":memory:";  // SQLite file or Redis URL, see store::OpenStore()

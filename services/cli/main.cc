@@ -35,6 +35,7 @@
 #include "services/cli/remote_checks.h"
 #include "services/cli/settings.h"
 #include "services/cli/show_check.h"
+#include "services/cli/source_options.h"
 #include "services/cli/tool_commands.h"
 #include "services/cli/up.h"
 #include "services/cli/watch.h"
@@ -66,8 +67,7 @@ struct Arguments {
   AddArguments add;
   std::string site;
   std::string history;
-  std::string prometheus;
-  std::string prometheus_key_file;
+  SourceOptions sources;
   std::string llm;
   std::string llm_cache;
   std::string metrics;
@@ -89,9 +89,14 @@ ExitCode RunDiagnose(const Arguments& arguments, Console& console) {
     bundle = *std::move(opened);
     for (const std::string& remark : bundle->remarks()) console.err << "note: " << remark << '\n';
   }
-  const absl::StatusOr<std::vector<intake::Text>> texts =
-      GatherTexts(arguments.diagnose, console.in);
+  absl::StatusOr<std::vector<intake::Text>> texts = GatherTexts(arguments.diagnose, console.in);
   if (!texts.ok()) return refuse(texts.status());
+  if (const absl::Status added =
+          AddLogsFrom(arguments.sources, arguments.diagnose, arguments.knowledge, bundle.get(),
+                      *texts, console.err);
+      !added.ok()) {
+    return refuse(added);
+  }
   DiagnoseArguments diagnose = arguments.diagnose;
   if (!arguments.show_reasoning.empty()) {
     const absl::StatusOr<ReasoningForm> form = ParseReasoningForm(arguments.show_reasoning);
@@ -121,8 +126,9 @@ ExitCode RunDiagnose(const Arguments& arguments, Console& console) {
       diagnose.keep_in = EvidenceBeside(arguments.store);
       options.evidence = diagnose.keep_in;
     }
-    options.prometheus = arguments.prometheus;
-    options.prometheus_key_file = arguments.prometheus_key_file;
+    auto sources = arguments.sources.Prometheus();
+    if (!sources.ok()) return refuse(sources.status());
+    options.prometheus = *std::move(sources);
     absl::StatusOr<Gathered> made =
         GatherWithNumbers(diagnose, *texts, bundle.get(), **kinds, &options);
     if (!made.ok()) return refuse(made.status());
@@ -154,8 +160,12 @@ ExitCode RunUp(const Arguments& arguments, Console& console) {
   options.strategy = arguments.default_strategy;
   options.tests = *orchestrator::ParseTestPolicy(arguments.tests);
   options.history = arguments.history;
-  options.prometheus = arguments.prometheus;
-  options.prometheus_key_file = arguments.prometheus_key_file;
+  auto sources = arguments.sources.Prometheus();
+  if (!sources.ok()) {
+    console.err << "galen: " << sources.status().message() << std::endl;
+    return ExitCodeOf(sources.status());
+  }
+  options.prometheus = *std::move(sources);
   if (arguments.store.empty()) {
     std::error_code ignored;
     std::filesystem::create_directories(std::filesystem::path(options.store).parent_path(),
@@ -322,6 +332,7 @@ int Main(int argc, char** argv) {
                        "Sentences, pasted text, files, folders, or - for standard input");
   diagnose->add_option("--log", arguments.diagnose.logs, "A file to read, or -; repeatable")
       ->type_name("FILE");
+  DeclareLogsFrom(*diagnose, arguments.sources);
   diagnose->add_option("--node", arguments.diagnose.nodes, "A suspected node; repeatable")
       ->type_name("HOST");
   diagnose
@@ -411,16 +422,7 @@ int Main(int argc, char** argv) {
                                             "The site's own past incidents (`galen kb history`), "
                                             "in addition to those of the knowledge")
                                ->type_name("DIR");
-    CLI::Option* prometheus = command
-                                  ->add_option("--prometheus", arguments.prometheus,
-                                               "Time series: a Prometheus-compatible server, or "
-                                               "its data folder (docs/telemetry.md)")
-                                  ->envname("GALEN_PROMETHEUS")
-                                  ->type_name("URL|DIR");
-    command
-        ->add_option("--prometheus-key-file", arguments.prometheus_key_file,
-                     "File with the value of the Authorization header for that server")
-        ->type_name("FILE");
+    CLI::Option* prometheus = DeclarePrometheus(*command, arguments.sources);
     if (command == diagnose) {  // which has its own
       history->excludes("--server");
       prometheus->excludes("--server");

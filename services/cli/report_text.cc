@@ -233,7 +233,8 @@ void TellRead(const v1::Incident& incident, Page& page) {
                                   : absl::StrCat(artefact.source(), ":", artefact.first_line(), "-",
                                                  artefact.last_line());
     if (artefact.kind().empty()) {
-      unread.push_back(place);
+      unread.push_back(artefact.title().empty() ? place
+                                                : absl::StrCat(place, " (", artefact.title(), ")"));
     } else if (artefact.unread()) {
       unread.push_back(absl::StrCat(
           artefact.title(), " (", place, ")",

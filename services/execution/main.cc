@@ -74,12 +74,16 @@ ABSL_FLAG(std::vector<std::string>, knowledge, {},
 ABSL_FLAG(std::string, tenant_nodes, "",
           "YAML file with the nodes of each tenant (docs/security.md); loaded again when it "
           "changes. Empty: every tenant sees every node.");
-ABSL_FLAG(std::string, prometheus, "",
-          "Address of a Prometheus-compatible server, or its data folder, with time series of the "
-          "live nodes (docs/telemetry.md); empty: checks telemetry.* are skipped for them.");
-ABSL_FLAG(
-    std::string, prometheus_key_file, "",
-    "File with the value of the Authorization header for that server: \"Bearer x\", \"Basic x\".");
+ABSL_FLAG(std::vector<std::string>, prometheus, {},
+          "Addresses of Prometheus-compatible servers, or their data folders, with time series of "
+          "the live nodes, separated by commas (docs/telemetry.md); empty: checks telemetry.* are "
+          "skipped for them.");
+ABSL_FLAG(std::vector<std::string>, prometheus_key_file, {},
+          "Files with the value of the Authorization header, \"Bearer x\" or \"Basic x\": one for "
+          "each server, in their order; none: without.");
+ABSL_FLAG(std::vector<std::string>, prometheus_headers_file, {},
+          "Files with further headers, such as X-Scope-OrgID, one on each line: one file for each "
+          "server, in their order; none: without.");
 ABSL_FLAG(absl::Duration, node_timeout, absl::Seconds(60), "Time limit of one call to a node.");
 ABSL_FLAG(absl::Duration, node_pause, absl::Minutes(1),
           "Pause before a node that did not answer is called again.");
@@ -238,9 +242,13 @@ absl::Status Serve() {
     return bundle->nodes();
   };
   const SystemClock clock;
+  GALEN_ASSIGN_OR_RETURN(
+      const std::vector<telemetry::SourceAddress> sources,
+      telemetry::PairSources(absl::GetFlag(FLAGS_prometheus),
+                             absl::GetFlag(FLAGS_prometheus_key_file),
+                             absl::GetFlag(FLAGS_prometheus_headers_file), "--prometheus_"));
   GALEN_ASSIGN_OR_RETURN(TelemetryChecks::Options measuring,
-                         TelemetryChecks::Load(*directories, absl::GetFlag(FLAGS_prometheus),
-                                               absl::GetFlag(FLAGS_prometheus_key_file)));
+                         TelemetryChecks::Load(*directories, sources));
   if (!roots.empty()) measuring.bundle_root = bundle_root;
   TelemetryChecks telemetry(std::move(measuring), clock);
   options.telemetry = &telemetry;

@@ -15,7 +15,6 @@
 #include "common/knowledge/make_result.h"
 #include "common/log_analysis/triage/signatures.h"
 #include "common/telemetry/open_metrics_source.h"
-#include "common/telemetry/open_source.h"
 #include "services/execution/job_logs/log_series.h"
 #include "services/execution/job_logs/overlay_source.h"
 #include "services/execution/job_logs/run_series.h"
@@ -71,8 +70,8 @@ absl::StatusOr<job_logs::RunFiles> RunsOf(const std::string& path, const telemet
 }  // namespace
 
 absl::StatusOr<TelemetryChecks::Options> TelemetryChecks::Load(
-    const std::vector<std::string>& directories, const std::string& prometheus,
-    const std::string& key_file) {
+    const std::vector<std::string>& directories,
+    const std::vector<telemetry::SourceAddress>& sources) {
   Options options;
   GALEN_ASSIGN_OR_RETURN(options.rules, telemetry::LoadRules(directories));
   GALEN_ASSIGN_OR_RETURN(options.playbooks, playbook::LoadPlaybooks(directories));
@@ -82,9 +81,8 @@ absl::StatusOr<TelemetryChecks::Options> TelemetryChecks::Load(
   } else if (!absl::IsNotFound(logs.status())) {
     return logs.status();
   }
-  if (prometheus.empty()) return options;
-  GALEN_ASSIGN_OR_RETURN(telemetry::OpenedSource opened,
-                         telemetry::OpenSource(prometheus, key_file));
+  if (sources.empty()) return options;
+  GALEN_ASSIGN_OR_RETURN(telemetry::OpenedSource opened, telemetry::OpenSources(sources));
   options.live = Opened{std::move(opened.source), {opened.first, opened.last}, std::nullopt};
   return options;
 }

@@ -20,6 +20,7 @@
 #include "common/clients/clients.h"
 #include "common/knowledge/knowledge.h"
 #include "common/log_analysis/triage/job_triage.h"
+#include "common/telemetry/open_source.h"
 #include "galen/execution/v1/execution.pb.h"
 #include "galen/v1/evidence.pb.h"
 #include "services/execution/job_logs/run_series.h"
@@ -56,10 +57,10 @@ class TelemetryChecks {
     absl::Duration time = absl::Minutes(1);
   };
 
-  // With the playbooks of these directories of the knowledge. `prometheus` and `key_file`: see
-  // telemetry::OpenSource(); "": there is no live server.
+  // With the playbooks of these directories of the knowledge. `sources`: see
+  // telemetry::OpenSources(); none: there is no live server.
   static absl::StatusOr<Options> Load(const std::vector<std::string>& directories,
-                                      const std::string& prometheus, const std::string& key_file);
+                                      const std::vector<telemetry::SourceAddress>& sources);
 
   // `clock` must outlive it.
   TelemetryChecks(Options options, const Clock& clock);

@@ -16,11 +16,14 @@
 ABSL_FLAG(bool, early_warning, false,
           "Read the time series of --prometheus every minute, and open a diagnosis for a fault "
           "before people notice it, once for each cause (docs/warning.md).");
-ABSL_FLAG(std::string, prometheus, "",
-          "With --early_warning: address of a Prometheus-compatible server.");
-ABSL_FLAG(
-    std::string, prometheus_key_file, "",
-    "File with the value of the Authorization header for that server: \"Bearer x\", \"Basic x\".");
+ABSL_FLAG(std::vector<std::string>, prometheus, {},
+          "With --early_warning: addresses of Prometheus-compatible servers, separated by commas.");
+ABSL_FLAG(std::vector<std::string>, prometheus_key_file, {},
+          "Files with the value of the Authorization header, \"Bearer x\" or \"Basic x\": one for "
+          "each server, in their order; none: without.");
+ABSL_FLAG(std::vector<std::string>, prometheus_headers_file, {},
+          "Files with further headers, such as X-Scope-OrgID, one on each line: one file for each "
+          "server, in their order; none: without.");
 ABSL_FLAG(double, early_budget, 0,
           "False alarms a week after which early warning reports only clear signs; 0: the "
           "knowledge's value.");
@@ -61,15 +64,18 @@ absl::StatusOr<std::unique_ptr<early_warning::EarlyWarning>> OpenEarlyWarning(
     const knowledge::Knowledge& knowledge, const std::string& owner, const std::string& parent,
     early_warning::EarlyWarning::Open open) {
   if (!absl::GetFlag(FLAGS_early_warning)) return nullptr;
-  const std::string where = absl::GetFlag(FLAGS_prometheus);
-  if (where.empty()) {
+  GALEN_ASSIGN_OR_RETURN(
+      const std::vector<telemetry::SourceAddress> sources,
+      telemetry::PairSources(absl::GetFlag(FLAGS_prometheus),
+                             absl::GetFlag(FLAGS_prometheus_key_file),
+                             absl::GetFlag(FLAGS_prometheus_headers_file), "--prometheus_"));
+  if (sources.empty()) {
     return absl::InvalidArgumentError("--early_warning: needs --prometheus, to have its numbers");
   }
   if (absl::GetFlag(FLAGS_early_budget) < 0) {
     return absl::InvalidArgumentError("--early_budget: must be 0 or more");
   }
-  GALEN_ASSIGN_OR_RETURN(telemetry::OpenedSource opened,
-                         telemetry::OpenSource(where, absl::GetFlag(FLAGS_prometheus_key_file)));
+  GALEN_ASSIGN_OR_RETURN(telemetry::OpenedSource opened, telemetry::OpenSources(sources));
   GALEN_ASSIGN_OR_RETURN(telemetry::Rules rules, telemetry::LoadRules(directories));
   GALEN_ASSIGN_OR_RETURN(watch::detection::RuleSet rule_set,
                          watch::detection::LoadRules(directories));

@@ -184,7 +184,7 @@ class WhatPodsMay(unittest.TestCase):
 class WhatHangsTogether(unittest.TestCase):
     def test_every_reference_leads_somewhere(self):
         """Secrets are the site's, made by cert-manager, or by the chart: all else is made by the chart."""
-        given = {"registry", "audit", "galen-https", "galen-redis", "galen-seal", "redis-password", "llm-key", "galen-integrations", "galen-history", "prometheus-token", "training-jobs"}
+        given = {"registry", "audit", "galen-https", "galen-redis", "galen-seal", "redis-password", "llm-key", "galen-integrations", "galen-history", "prometheus-token", "mimir-key", "training-jobs"}
         for name, objects in every():
             there = {key(one) for one in objects}
             there |= {f"Secret/{one['metadata']['namespace']}/{one['spec']['secretName']}" for one in of(objects, "Certificate")}
@@ -289,9 +289,18 @@ class WhatHangsTogether(unittest.TestCase):
         objects = render("--values", f"{CHART}/ci/ingress.yaml")
         [container] = named(objects, "Deployment", "galen-execution")["spec"]["template"]["spec"]["containers"]
         given = flags(container)
-        self.assertEqual(given["prometheus"], "http://prometheus.monitoring:9090")
-        [mount] = [one for one in container["volumeMounts"] if given["prometheus_key_file"].startswith(one["mountPath"] + "/")]
-        self.assertTrue(mount["readOnly"])
+        self.assertEqual(given["prometheus"], "http://prometheus.monitoring:9090,https://mimir.example.org/prometheus,http://vm.monitoring:8428")
+        keys = given["prometheus_key_file"].split(",")
+        headers = given["prometheus_headers_file"].split(",")
+        self.assertEqual((len(keys), keys[2]), (3, "none"))
+        self.assertEqual((headers[0], headers[2]), ("none", "none"))
+        self.assertEqual(os.path.dirname(keys[1]), os.path.dirname(headers[1]))
+        for key_file in keys[:2]:
+            [mount] = [one for one in container["volumeMounts"] if os.path.dirname(key_file) == one["mountPath"]]
+            self.assertTrue(mount["readOnly"])
+        ways = named(objects, "NetworkPolicy", "galen-execution")["spec"]["egress"]
+        self.assertIn([{"protocol": "TCP", "port": 443}], [way["ports"] for way in ways])
+        self.assertIn([{"protocol": "TCP", "port": 8428}], [way["ports"] for way in ways])
         ways = [way for way in named(objects, "NetworkPolicy", "galen-execution")["spec"]["egress"] if {"protocol": "TCP", "port": 9090} in way["ports"]]
         self.assertEqual([way["to"] for way in ways], [[{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}}]])
         for one in render():
@@ -453,6 +462,7 @@ class WhatIsRefused(unittest.TestCase):
         "kubernetes.nodes.actions: people approve them": ["kubernetes.nodes.actions={kubernetes.cordon}", "kubernetes.nodes.enabled=true", "gateway.enabled=false"],
         "set gateway.enabled=true": ["uploads.enabled=true", "gateway.enabled=false"],
         "networkPolicy.advisorFrom: there is no advisor": ["networkPolicy.advisorFrom[0].ipBlock.cidr=10.0.0.1/32"],
+        "execution.prometheus.more: there is no first server": ["execution.prometheus.more[0].url=http://thanos:9090"],
         "watch.earlyWarning: needs numbers over time": ["watch.earlyWarning.enabled=true"],
         "watch.earlyWarning.jobs, budget: are of early warning": ["watch.earlyWarning.jobs=training-jobs"],
         "networkPolicy.nodeCIDRs": ["node.hostNetwork=true"],

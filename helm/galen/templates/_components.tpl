@@ -58,6 +58,56 @@
 {{- end }}
 {{- end }}
 
+{{/* The servers of time series: url, port, peers, and the files of a secret that is mounted at folder. */}}
+{{- define "galen.prometheus.servers" -}}
+{{- $servers := list }}
+{{- $given := list }}
+{{- with .Values.execution.prometheus }}
+{{- if .url }}
+{{- $given = prepend (default (list) .more) . }}
+{{- end }}
+{{- end }}
+{{- range $index, $one := $given }}
+{{- $volume := ternary "prometheus" (printf "prometheus-%d" $index) (eq $index 0) }}
+{{- $folder := printf "/etc/galen/%s" $volume }}
+{{- $files := list }}
+{{- $token := "none" }}
+{{- $headers := "none" }}
+{{- if $one.existingSecret }}
+{{- with ternary $one.secretKey "token" (hasKey $one "secretKey") }}
+{{- $files = append $files (dict "key" . "path" "token") }}
+{{- $token = printf "%s/token" $folder }}
+{{- end }}
+{{- with $one.headersKey }}
+{{- $files = append $files (dict "key" . "path" "headers") }}
+{{- $headers = printf "%s/headers" $folder }}
+{{- end }}
+{{- end }}
+{{- $servers = append $servers (dict "url" $one.url "port" (default 9090 $one.port) "peers" (default (list) $one.peers) "volume" $volume "folder" $folder "secret" $one.existingSecret "files" $files "token" $token "headers" $headers) }}
+{{- end }}
+{{- toYaml $servers }}
+{{- end }}
+
+{{- define "galen.prometheus.flags" -}}
+{{- $urls := list }}
+{{- $tokens := list }}
+{{- $headers := list }}
+{{- range include "galen.prometheus.servers" . | fromYamlArray }}
+{{- $urls = append $urls .url }}
+{{- $tokens = append $tokens .token }}
+{{- $headers = append $headers .headers }}
+{{- end }}
+{{- if $urls }}
+- --prometheus={{ join "," $urls }}
+{{- if without $tokens "none" }}
+- --prometheus_key_file={{ join "," $tokens }}
+{{- end }}
+{{- if without $headers "none" }}
+- --prometheus_headers_file={{ join "," $headers }}
+{{- end }}
+{{- end }}
+{{- end }}
+
 {{- define "galen.execution.args" -}}
 {{- include "galen.knowledge.flag" .root }}
 {{- include "galen.seal.flag" .root }}
@@ -69,14 +119,7 @@
 {{- if .settings.tenantNodes }}
 - --tenant_nodes=/etc/galen/config/tenant_nodes.yaml
 {{- end }}
-{{- with .settings.prometheus }}
-{{- if .url }}
-- --prometheus={{ .url }}
-{{- if .existingSecret }}
-- --prometheus_key_file=/etc/galen/prometheus/token
-{{- end }}
-{{- end }}
-{{- end }}
+{{- include "galen.prometheus.flags" .root }}
 {{- if .root.Values.uploads.enabled }}
 - --bundle_root=/var/lib/galen/uploads
 - --bundle_readers={{ include "galen.address" (dict "root" .root "component" "bundles") }}
@@ -109,12 +152,7 @@
 {{- if .settings.earlyWarning.jobs }}
 - --early_jobs=/etc/galen/jobs
 {{- end }}
-{{- with .root.Values.execution.prometheus }}
-- --prometheus={{ .url }}
-{{- if .existingSecret }}
-- --prometheus_key_file=/etc/galen/prometheus/token
-{{- end }}
-{{- end }}
+{{- include "galen.prometheus.flags" .root }}
 {{- end }}
 {{- with .root.Values.kubernetes.nodes }}
 {{- if .enabled }}
@@ -254,12 +292,12 @@ config:
   source: {configMap: {name: {{ include "galen.fullname" $root }}-{{ $component }}}}
 {{- end }}
 {{- if or (eq $component "execution") (and (eq $component "watch") $root.Values.watch.earlyWarning.enabled) }}
-{{- with $root.Values.execution.prometheus }}
-{{- if and .url .existingSecret }}
-prometheus:
-  mountPath: /etc/galen/prometheus
+{{- range include "galen.prometheus.servers" $root | fromYamlArray }}
+{{- if .files }}
+{{ .volume }}:
+  mountPath: {{ .folder }}
   readOnly: true
-  source: {secret: {secretName: {{ .existingSecret }}, defaultMode: 0440, items: [{key: {{ .secretKey }}, path: token}]}}
+  source: {secret: {secretName: {{ .secret }}, defaultMode: 0440, items: {{ toJson .files }}}}
 {{- end }}
 {{- end }}
 {{- end }}

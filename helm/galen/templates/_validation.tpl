@@ -59,6 +59,9 @@
 {{- if and .Values.watch.earlyWarning.enabled (not .Values.execution.prometheus.url) }}
 {{- fail "watch.earlyWarning: needs numbers over time; set execution.prometheus.url as well" }}
 {{- end }}
+{{- if and .Values.execution.prometheus.more (not .Values.execution.prometheus.url) }}
+{{- fail "execution.prometheus.more: there is no first server; set execution.prometheus.url as well" }}
+{{- end }}
 {{- if and .Values.networkPolicy.advisorFrom (not .Values.advisor.enabled) }}
 {{- fail "networkPolicy.advisorFrom: there is no advisor to be reached; set advisor.enabled as well" }}
 {{- end }}

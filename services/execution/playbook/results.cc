@@ -86,6 +86,14 @@ std::string UnreadOf(const knowledge::v1::Check& spec, const Examination& examin
                       more == 0 ? "" : absl::StrCat(", ", more, " more"));
 }
 
+// The missing part of the time series, such as a source that did not answer; "": not told.
+std::string GapOf(const Examination& examination) {
+  for (const telemetry::Answer& answer : examination.answers) {
+    if (!answer.complete && !answer.warnings.empty()) return answer.warnings.front();
+  }
+  return examination.remarks.empty() ? "" : examination.remarks.back();
+}
+
 std::string QueriesText(const Examination& examination) {
   std::string text;
   for (const telemetry::Answer& answer : examination.answers) {
@@ -102,6 +110,7 @@ std::vector<CheckResult> ResultsOf(const knowledge::v1::Check& spec, const Exami
   std::map<absl::string_view, const FindingSpec*> declared;
   for (const FindingSpec& finding : spec.findings()) declared[finding.name()] = &finding;
   const std::string asked = QueriesText(examination);
+  const std::string gap = examination.complete ? "" : GapOf(examination);
   std::vector<CheckResult> results;
   for (const std::string& node : nodes) {
     if (!examination.status.ok()) {
@@ -150,8 +159,7 @@ std::vector<CheckResult> ResultsOf(const knowledge::v1::Check& spec, const Exami
           absl::UnavailableError(
               absl::StrCat("the time series are incomplete, so the absence of abnormal values is "
                            "not an all-clear",
-                           examination.remarks.empty() ? "" : ": ",
-                           examination.remarks.empty() ? "" : examination.remarks.back()))));
+                           gap.empty() ? "" : ": ", gap))));
       continue;
     }
     if (const std::string grows = UnreadOf(spec, examination, node);
@@ -180,6 +188,7 @@ std::vector<CheckResult> ResultsOf(const knowledge::v1::Check& spec, const Exami
     }
     if (abnormal > kMostSaid) said.push_back(absl::StrCat(abnormal - kMostSaid, " more"));
     if (said.empty()) said.emplace_back("nothing abnormal in the examined time series");
+    if (!gap.empty()) said.push_back(absl::StrCat("the time series are incomplete: ", gap));
     for (const std::string& each : missing) said.push_back(absl::StrCat("not known: ", each));
     for (int i = 0; i < result.findings_size(); ++i) {
       const auto place = static_cast<std::size_t>(i);

@@ -18,6 +18,7 @@
 #include "common/base/steady.h"
 #include "common/host/process.h"
 #include "common/telemetry/discovery.h"
+#include "common/telemetry/open_source.h"
 #include "common/telemetry/prometheus_client.h"
 #include "common/telemetry/stored_tsdb.h"
 #include "tests/testing/status_matchers.h"
@@ -146,6 +147,45 @@ TEST_F(PrometheusTest, AnswersAllKindsOfQuestions) {
   EXPECT_THAT(client.SeriesOf("{gpu=\"0\"}", At(0), At(3600), {})->series, SizeIs(2));
   EXPECT_THAT(*client.LabelValues("Hostname", "", At(0), At(3600), {}, nullptr),
               ElementsAre("n1", "n2"));
+}
+
+TEST_F(PrometheusTest, TwoOfOneStoreAreOneSource) {
+  const auto tsdb = Open();
+  const auto again = Open();
+  ASSERT_NE(tsdb, nullptr);
+  ASSERT_NE(again, nullptr);
+  const auto at = [](const StoredTsdb& each) {
+    return SourceAddress{absl::StrCat("http://127.0.0.1:", each.port()), "", ""};
+  };
+  const auto one = OpenSources({at(*tsdb)});
+  const auto two = OpenSources({at(*tsdb), at(*again)});
+  const auto with_dead = OpenSources({at(*tsdb), {"http://127.0.0.1:1", "", ""}});
+  ASSERT_THAT(one, IsOk());
+  ASSERT_THAT(two, IsOk());
+  ASSERT_THAT(with_dead, IsOk());
+  for (const char* const selector :
+       {"DCGM_FI_DEV_POWER_USAGE", "node_infiniband_local_ack_timeout_errors_total"}) {
+    const auto alone = one->source->Samples(selector, At(0), At(3600), {});
+    const auto both = two->source->Samples(selector, At(0), At(3600), {});
+    const auto half = with_dead->source->Samples(selector, At(0), At(3600), {});
+    ASSERT_THAT(alone, IsOk());
+    ASSERT_THAT(both, IsOk());
+    ASSERT_THAT(half, IsOk());
+    EXPECT_TRUE(both->complete);
+    EXPECT_FALSE(half->complete);
+    ASSERT_EQ(both->series.size(), alone->series.size());
+    for (std::size_t i = 0; i < alone->series.size(); ++i) {
+      EXPECT_EQ(both->series[i].labels, alone->series[i].labels);
+      EXPECT_EQ(both->series[i].samples.size(), alone->series[i].samples.size());
+    }
+  }
+  const std::string total = "sum(increase(node_infiniband_local_ack_timeout_errors_total[1h]))";
+  const auto alone = one->source->Instant(total, At(3600), {});
+  const auto both = two->source->Instant(total, At(3600), {});
+  ASSERT_THAT(both, IsOk());
+  EXPECT_TRUE(both->complete);
+  ASSERT_THAT(both->series, SizeIs(1));
+  EXPECT_EQ(both->series[0].samples[0].value, alone->series[0].samples[0].value);
 }
 
 TEST_F(PrometheusTest, WhatIsNotThereIsNotZero) {

@@ -10,7 +10,10 @@
 #include <map>
 
 #include "absl/strings/str_cat.h"
+#include "common/host/bundle_files.h"
 #include "common/knowledge/load.h"
+#include "common/telemetry/merged_source.h"
+#include "common/telemetry/open_metrics_source.h"
 #include "runner_test_base.h"
 #include "services/execution/check_runner.h"
 #include "tests/testing/status_matchers.h"
@@ -59,7 +62,7 @@ class TelemetryChecksTest : public RunnerTestBase {
   }
 
   TelemetryChecks::Options Options() const {
-    auto options = TelemetryChecks::Load({GALEN_SOURCE_DIR "/knowledge"}, "", "");
+    auto options = TelemetryChecks::Load({GALEN_SOURCE_DIR "/knowledge"}, {});
     EXPECT_THAT(options, IsOk());
     options->bundle_root = [](const std::string& bundle) {
       return absl::StatusOr<std::string>(bundle);
@@ -189,7 +192,8 @@ TEST_F(TelemetryChecksTest, WhatASeriesIsMissingForIsSaidWithWhatToCollect) {
 }
 
 TEST_F(TelemetryChecksTest, AServerThatIsAwayIsAnErrorAndHoldsNobodyUp) {
-  auto options = TelemetryChecks::Load({GALEN_SOURCE_DIR "/knowledge"}, "http://127.0.0.1:1", "");
+  auto options =
+      TelemetryChecks::Load({GALEN_SOURCE_DIR "/knowledge"}, {{"http://127.0.0.1:1", "", ""}});
   ASSERT_THAT(options, IsOk());
   TelemetryChecks telemetry(*std::move(options), clock_);
   v1::RunChecksRequest request = Question();
@@ -201,8 +205,41 @@ TEST_F(TelemetryChecksTest, AServerThatIsAwayIsAnErrorAndHoldsNobodyUp) {
   }
 }
 
+TEST_F(TelemetryChecksTest, OneOfTwoServersThatIsAwayIsNamedAndNothingIsClear) {
+  const auto files = host::BundleFiles::Open(root_);
+  ASSERT_THAT(files, IsOk());
+  auto numbers = telemetry::OpenMetricsSource::Open(*files, std::nullopt, telemetry::FileLimits(),
+                                                    telemetry::Call());
+  ASSERT_THAT(numbers, IsOk());
+  std::shared_ptr<telemetry::Source> here = *std::move(numbers);
+  const auto away = telemetry::OpenSources({{"http://127.0.0.1:1", "", ""}});
+  ASSERT_THAT(away, IsOk());
+  const playbook::Times hour = {absl::FromUnixSeconds(kStart),
+                                absl::FromUnixSeconds(kStart + 3600)};
+  v1::RunChecksRequest request = Question();
+  request.clear_bundle();
+  const auto run = [&](std::vector<std::shared_ptr<telemetry::Source>> sources) {
+    auto options = Options();
+    options.live = TelemetryChecks::Opened{
+        std::make_shared<telemetry::MergedSource>(std::move(sources)), hour, std::nullopt};
+    TelemetryChecks telemetry(std::move(options), clock_);
+    return Run(telemetry, request);
+  };
+  const auto both = run({here, here});
+  EXPECT_EQ(both.at("telemetry.retransmits@n0").status(), CheckResult::PASS);
+  EXPECT_EQ(both.at("telemetry.retransmits@n3").status(), CheckResult::FAIL);
+  const auto half = run({here, away->source});
+  for (const auto& [id, result] : half) {
+    EXPECT_EQ(result.status(),
+              id == "telemetry.retransmits@n3" ? CheckResult::FAIL : CheckResult::SKIPPED)
+        << id;
+    EXPECT_THAT(result.message(), HasSubstr("http://127.0.0.1:1")) << id;
+  }
+}
+
 TEST_F(TelemetryChecksTest, ACustomersBundleIsNotAnsweredFromTheProvidersServer) {
-  auto options = TelemetryChecks::Load({GALEN_SOURCE_DIR "/knowledge"}, "http://127.0.0.1:1", "");
+  auto options =
+      TelemetryChecks::Load({GALEN_SOURCE_DIR "/knowledge"}, {{"http://127.0.0.1:1", "", ""}});
   ASSERT_THAT(options, IsOk());
   options->bundle_root = [](const std::string& bundle) {
     return absl::StatusOr<std::string>(bundle);
