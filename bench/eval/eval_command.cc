@@ -14,6 +14,7 @@
 #include "absl/time/clock.h"
 #include "bench/eval/corpus/corpus.h"
 #include "bench/eval/metrics/base_rates.h"
+#include "bench/eval/metrics/model_calibrations.h"
 #include "bench/eval/metrics/run_scores.h"
 #include "bench/eval/metrics/score.h"
 #include "bench/eval/report/failures.h"
@@ -213,6 +214,10 @@ absl::StatusOr<v1::Report> Evaluate(const EvalArguments& arguments, cli::Console
   if (arguments.llm_draft && !arguments.llm.empty()) {
     return absl::InvalidArgumentError("--llm-draft: answers in place of --llm; give one of them");
   }
+  if (!arguments.llm_calibrations.empty() && arguments.llm.empty()) {
+    return absl::InvalidArgumentError(
+        "--llm-calibrations: measures a model; name its endpoint by --llm");
+  }
   GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<reasoner::llm::OpenedModel> opened,
                          reasoner::llm::OpenedModel::Open(arguments.llm, arguments.llm_cache));
   cli::DraftModel draft;
@@ -240,6 +245,15 @@ absl::StatusOr<v1::Report> Evaluate(const EvalArguments& arguments, cli::Console
     for (const std::string& strategy : strategies) {
       GALEN_ASSIGN_OR_RETURN(*report.add_runs(), run.Score(strategy, mode, held_out));
     }
+  }
+  if (!arguments.llm_calibrations.empty()) {
+    std::vector<knowledge::v1::LlmCalibration> measured;
+    for (const v1::Scores& scores : report.runs()) {
+      measured.insert(measured.end(), scores.llm_calibrations().begin(),
+                      scores.llm_calibrations().end());
+    }
+    GALEN_RETURN_IF_ERROR(
+        Write("--llm-calibrations", arguments.llm_calibrations, CalibrationsYaml(measured)));
   }
   if (!arguments.html.empty()) {
     GALEN_RETURN_IF_ERROR(Write("--html", arguments.html, Page(report)));
@@ -296,6 +310,10 @@ void DeclareEval(CLI::App& eval, EvalArguments& arguments) {
   eval.add_option("--llm-cache", arguments.llm_cache,
                   "Keep the model's answers in this file or Redis")
       ->type_name("FILE|URL");
+  eval.add_option("--llm-calibrations", arguments.llm_calibrations,
+                  "Measure how often causes that the model confirms are right, and write that to "
+                  "this file, for a site's knowledge")
+      ->type_name("FILE");
   eval.add_flag(
       "--llm-draft", arguments.llm_draft,
       "Estimate the tokens of prompts with a stand-in that answers like the built-in reasoner");

@@ -35,6 +35,7 @@ struct EvalArguments {
   std::string llm_cache;
   // Instead: a model that answers with the built-in reasoner's draft, to measure what prompts take.
   bool llm_draft = false;
+  std::string llm_calibrations;  // where the model's measured accuracy goes; "": nowhere
   bool failures = false;
   bool json = false;
   // In place of a corpus: the suite of questions (bench/eval/suite/README.md).

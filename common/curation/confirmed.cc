@@ -7,10 +7,14 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
+#include "common/base/cause_in_words.h"
+#include "common/base/status_macros.h"
 #include "common/base/text.h"
 #include "common/host/secrets.h"
 #include "common/knowledge/files.h"
@@ -105,11 +109,12 @@ std::set<std::string> AbnormalOf(const Diagnosis& diagnosis, bool values) {
 
 // All of it in Galen's own words: the taxonomy's, the checks' and those of the catalogue of
 // messages. It contains no words of the tenant, and nothing that names its diagnosis.
-void AddOwnWords(const Diagnosis& diagnosis, knowledge::v1::PastIncident& incident) {
+void AddOwnWords(const Diagnosis& diagnosis, const std::string& label,
+                 knowledge::v1::PastIncident& incident) {
   incident.set_id(
       absl::StrCat("learned-", knowledge::Sha256(diagnosis.name()).substr(0, kIdDigest)));
   incident.set_date(Day(diagnosis.create_time()));
-  incident.set_label(diagnosis.confirmation().label());
+  incident.set_label(label);
   const std::set<std::string> abnormal = AbnormalOf(diagnosis, /*values=*/false);
   incident.set_title(CleanText(absl::StrCat(incident.label(), abnormal.empty() ? "" : " with ",
                                             absl::StrJoin(abnormal, ", ")),
@@ -142,6 +147,92 @@ void AddTenantTexts(const Diagnosis& diagnosis, knowledge::v1::TenantTexts& text
   texts.set_reference(diagnosis.name());
 }
 
+// The words without the names of the tenant's machines: every tenant sees those of a label.
+std::string WithoutMachines(const Diagnosis& diagnosis, absl::string_view words, std::size_t most) {
+  std::set<std::string> names(diagnosis.incident().nodes().begin(),
+                              diagnosis.incident().nodes().end());
+  for (const auto& result : diagnosis.check_results()) names.insert(result.node());
+  for (const auto& signal : diagnosis.summary().signals()) names.insert(signal.node());
+  std::vector<std::string> longest_first(names.begin(), names.end());
+  std::stable_sort(longest_first.begin(), longest_first.end(),
+                   [](const std::string& a, const std::string& b) { return a.size() > b.size(); });
+  std::string text = Kept(words, most);
+  for (const std::string& name : longest_first) {
+    if (!name.empty()) absl::StrReplaceAll({{name, "a machine"}}, &text);
+  }
+  return CleanText(text, most);
+}
+
+// The parent of a new label: that of the likeliest cause of the report. A person decides.
+std::string ParentFor(const galen::v1::Report& report) {
+  std::vector<std::string> likeliest = {report.primary_cause().label(),
+                                        report.presumed_cause().label()};
+  for (const auto& cause : report.suspects()) likeliest.push_back(cause.label());
+  for (const auto& cause : report.undecided()) likeliest.push_back(cause.label());
+  for (const std::string& label : likeliest) {
+    if (const std::size_t end = label.rfind('.'); end != std::string::npos) {
+      return label.substr(0, end);
+    }
+  }
+  return "OTHER.NOT_YET_SORTED";
+}
+
+// The first long words of a text, as the last part of a label.
+std::string NameOf(absl::string_view words) {
+  constexpr std::size_t kLeast = 4;
+  constexpr std::size_t kMost = 4;
+  std::vector<std::string> chosen;
+  std::string word;
+  for (std::size_t i = 0; i <= words.size() && chosen.size() < kMost; ++i) {
+    const unsigned char c = i < words.size() ? static_cast<unsigned char>(words[i]) : ' ';
+    if (absl::ascii_isalnum(c)) {
+      word += absl::ascii_toupper(c);
+      continue;
+    }
+    if (word.size() >= kLeast && word.size() <= 20) chosen.push_back(word);
+    word.clear();
+  }
+  return chosen.empty() ? "NOT_YET_NAMED" : absl::StrJoin(chosen, "_");
+}
+
+absl::StatusOr<Proposal> LabelOf(const Diagnosis& diagnosis, const std::string& subject) {
+  const galen::v1::ModelVerdict* const stated = CauseInWords(diagnosis.report());
+  if (stated == nullptr) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(diagnosis.name(), ": its report states no cause in words"));
+  }
+  const std::string words = WithoutMachines(diagnosis, stated->text(), kMaxLine);
+  knowledge::v1::KnowledgeBase base;
+  knowledge::v1::Label& label = *base.add_labels();
+  label.set_label(absl::StrCat(ParentFor(diagnosis.report()), ".", NameOf(words)));
+  label.set_title(FirstSentence(words));
+  label.set_description(words);
+  label.set_owner("either");
+  label.set_severity("medium");
+  label.set_prior("low");
+  label.set_added(Day(diagnosis.confirmation().time()));
+  knowledge::v1::PastIncident& incident = *base.add_incidents();
+  AddOwnWords(diagnosis, label.label(), incident);
+  AddTenantTexts(diagnosis, *incident.mutable_tenant_texts());
+
+  Proposal proposal;
+  proposal.kind = "label";
+  proposal.id = absl::StrCat(subject, "-", knowledge::Sha256(words).substr(0, kDigest));
+  proposal.reason =
+      absl::StrCat(CleanText(diagnosis.confirmation().by(), 256),
+                   " confirmed a cause that the taxonomy does not have, as stated by the model ",
+                   CleanText(stated->model(), 120),
+                   "; every tenant will see the title and the description of the label");
+  for (const galen::v1::Citation& citation : stated->citations()) {
+    const std::string line =
+        absl::StrCat(citation.artefact(), " line ", citation.line(), ": ", citation.quote());
+    proposal.verification.push_back(Kept(line, kMaxLine));
+    incident.mutable_tenant_texts()->add_verification(proposal.verification.back());
+  }
+  proposal.knowledge = WithRuleNote(knowledge::ToYaml(base));
+  return proposal;
+}
+
 }  // namespace
 
 absl::StatusOr<Proposal> ProposalOf(const Diagnosis& diagnosis) {
@@ -152,18 +243,22 @@ absl::StatusOr<Proposal> ProposalOf(const Diagnosis& diagnosis) {
   const galen::v1::Confirmation& confirmation = diagnosis.confirmation();
   const std::string subject =
       Slug(absl::StrCat("diagnosis-", diagnosis.name().substr(diagnosis.name().rfind('/') + 1)));
-  knowledge::v1::KnowledgeBase base;
-  knowledge::v1::PastIncident& incident = *base.add_incidents();
-  AddOwnWords(diagnosis, incident);
-  AddTenantTexts(diagnosis, *incident.mutable_tenant_texts());
-
   Proposal proposal;
-  proposal.id =
-      absl::StrCat(subject, "-", knowledge::Sha256(confirmation.label()).substr(0, kDigest));
+  if (confirmation.label() == kCauseInWords) {
+    GALEN_ASSIGN_OR_RETURN(proposal, LabelOf(diagnosis, subject));
+  }
   proposal.subject = subject;
-  proposal.kind = "incident";
   proposal.made = Day(confirmation.time());
   proposal.origin = diagnosis.name();
+  if (!proposal.kind.empty()) return proposal;
+
+  knowledge::v1::KnowledgeBase base;
+  knowledge::v1::PastIncident& incident = *base.add_incidents();
+  AddOwnWords(diagnosis, confirmation.label(), incident);
+  AddTenantTexts(diagnosis, *incident.mutable_tenant_texts());
+  proposal.id =
+      absl::StrCat(subject, "-", knowledge::Sha256(confirmation.label()).substr(0, kDigest));
+  proposal.kind = "incident";
   const bool same = diagnosis.report().primary_cause().label() == confirmation.label();
   proposal.reason = absl::StrCat(
       CleanText(confirmation.by(), 256), " confirmed the cause; ",

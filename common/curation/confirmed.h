@@ -11,7 +11,12 @@ namespace galen::curation {
 // messages in its logs, and the findings of the checks. The cause is the person's, even if Galen
 // did not name it. The proposal's id contains the cause, so that a decision on one cause does not
 // block a proposal of another. The past incident's id does not, so that only one of a diagnosis is
-// knowledge at a time. FAILED_PRECONDITION: nobody confirmed a cause. Pure.
+// knowledge at a time.
+//
+// If the person confirmed a cause in words (kCauseInWords), a new label is proposed with that
+// incident: below the parent of the likeliest cause of the report, named after the words, and
+// without a rule, so that it is not accepted before a person has written one. FAILED_PRECONDITION:
+// nobody confirmed a cause. Pure.
 absl::StatusOr<Proposal> ProposalOf(const galen::v1::Diagnosis& diagnosis);
 
 }  // namespace galen::curation

@@ -378,15 +378,8 @@ class Ingestion {
       *label.add_confirm() = std::move(rule);
     }
     proposal.knowledge = knowledge::ToYaml(base);
-    if (label.confirm().empty()) {
-      // Lint refuses a leaf without it, so nobody can forget.
-      const std::string hint =
-          "    # confirm: what a check must find for this to be the cause; without it the label is "
-          "refused.\n";
-      const std::size_t owner = proposal.knowledge.find("    owner: ");
-      proposal.knowledge.insert(owner == std::string::npos ? proposal.knowledge.size() : owner,
-                                hint);
-    }
+    // Lint refuses a leaf without it, so nobody can forget.
+    if (label.confirm().empty()) proposal.knowledge = WithRuleNote(std::move(proposal.knowledge));
     result_.proposals.push_back(std::move(proposal));
   }
 

@@ -159,4 +159,12 @@ absl::StatusOr<Proposal> ProposalFromText(const std::string& name, absl::string_
   return proposal;
 }
 
+std::string WithRuleNote(std::string knowledge) {
+  const std::size_t owner = knowledge.find("    owner: ");
+  knowledge.insert(owner == std::string::npos ? knowledge.size() : owner,
+                   "    # confirm: what a check must find for this to be the cause; without it the "
+                   "label is refused.\n");
+  return knowledge;
+}
+
 }  // namespace galen::curation

@@ -26,6 +26,9 @@ struct Proposal {
   std::string knowledge;
 };
 
+// `knowledge` with a note at its label without a confirm rule, which lint refuses. Pure.
+std::string WithRuleNote(std::string knowledge);
+
 // The maximum size of a proposal's file.
 inline constexpr std::size_t kMaxProposalBytes = 1 << 20;
 

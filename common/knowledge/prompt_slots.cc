@@ -5,9 +5,8 @@ namespace {
 
 constexpr absl::string_view kPreamble[] = {"categories"};
 constexpr absl::string_view kRepair[] = {"error"};
-constexpr absl::string_view kDraft[] = {"draft"};
 constexpr absl::string_view kChoices[] = {"choices", "draft"};
-constexpr absl::string_view kInvestigate[] = {"checks", "causes", "history", "draft"};
+constexpr absl::string_view kInvestigate[] = {"tools", "checks", "causes", "history", "draft"};
 constexpr absl::string_view kSentBack[] = {"objections"};
 constexpr absl::string_view kTicketAndChoices[] = {"choices", "ticket"};
 constexpr absl::string_view kTicket[] = {"ticket"};
@@ -16,7 +15,6 @@ constexpr PromptSlots kPrompts[] = {
     {"preamble", kPreamble},
     {"repair", kRepair},
     // The questions of the reasoner.
-    {"summarize", kDraft},
     {"presume", kChoices},
     {"investigate", kInvestigate},
     {"investigate_again", kSentBack},

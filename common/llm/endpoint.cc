@@ -31,8 +31,7 @@ constexpr std::array<std::pair<absl::string_view, Structured>, 5> kStructured = 
 }};
 
 // Questions by the agent that asks them; docs/llm.md has the same table.
-constexpr std::array<std::pair<absl::string_view, absl::string_view>, 6> kAgents = {{
-    {"summarize", "summarization"},
+constexpr std::array<std::pair<absl::string_view, absl::string_view>, 5> kAgents = {{
     {"presume", "planning"},
     {"investigate", "reflection"},
     {"ticket_label", "curation"},

@@ -24,6 +24,9 @@ ReasonerNumbers::By ByOf(const absl::StatusOr<Answer>& answer) {
              : ReasonerNumbers::kRules;
 }
 // These questions never go to a model.
+ReasonerNumbers::By ByOf(const absl::StatusOr<v1::SummarizeAnswer>& answer) {
+  return answer.ok() ? ReasonerNumbers::kRules : ReasonerNumbers::kNone;
+}
 ReasonerNumbers::By ByOf(const absl::StatusOr<v1::ScreenAnswer>& answer) {
   return answer.ok() ? ReasonerNumbers::kRules : ReasonerNumbers::kNone;
 }

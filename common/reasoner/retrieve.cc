@@ -155,9 +155,6 @@ std::string QueryText(const galen::v1::Incident& incident, const galen::v1::Evid
   for (const Signal& signal : evidence.summary().signals()) {
     absl::StrAppend(&text, "\n", signal.excerpt());
   }
-  for (const std::string& keyword : evidence.summary().keywords()) {
-    absl::StrAppend(&text, "\n", keyword);
-  }
   return text;
 }
 

@@ -61,8 +61,8 @@ std::string WordsOf(const galen::v1::Incident& incident, const galen::v1::Eviden
 // The lines of logs with a known message.
 std::string MessagesOf(const galen::v1::EvidenceSet& evidence);
 
-// The query text of an incident: its description, the meanings of its signals, and the keywords
-// that a model drew from them.
+// The query text of an incident: its description and environment, what people said later, and the
+// lines of its signals.
 std::string QueryText(const galen::v1::Incident& incident, const galen::v1::EvidenceSet& evidence);
 
 // The most likely distinct causes among similar past incidents: at most `question.max_causes()`,

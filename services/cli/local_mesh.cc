@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/cancellation.h"
+#include "common/base/cause_in_words.h"
 #include "common/base/clock.h"
 #include "common/base/executor.h"
 #include "common/base/hot_swap.h"
@@ -113,7 +114,7 @@ struct LocalMesh::Minds {
                     .words = options.words,
                     .survived = std::make_shared<const summarization::Survived>(
                         triage::SignaturesOf(*knowledge))}),
-        planner(*knowledge, reasoners.best()),
+        planner(*knowledge, reasoners.best(), options.playbooks),
         reflector(*knowledge, reasoners.best()),
         report_writer(*knowledge, reasoners.best()) {}
 
@@ -387,6 +388,11 @@ LocalMesh::~LocalMesh() = default;
 absl::StatusOr<std::unique_ptr<LocalMesh>> LocalMesh::Start(const Options& given) {
   Options options = given;
   if (options.loaded == nullptr) GALEN_RETURN_IF_ERROR(options.Load());
+  if (options.model.has_value() && options.playbooks == nullptr) {
+    GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> found,
+                           knowledge::FindDirectories(options.knowledge));
+    GALEN_ASSIGN_OR_RETURN(options.playbooks, planning::PlaybookTexts::Load(found));
+  }
   GALEN_ASSIGN_OR_RETURN(std::unique_ptr<store::Store> opened, store::OpenStore(options.store));
   std::unique_ptr<const reasoner::SiteHistory> history;
   if (!options.history.empty()) {
@@ -438,7 +444,7 @@ absl::StatusOr<v1::Diagnosis> LocalMesh::Get(const std::string& name) {
 }
 
 absl::StatusOr<v1::Diagnosis> LocalMesh::SubmitFeedback(const v1::SubmitFeedbackRequest& request) {
-  if (!request.confirmed_label().empty()) {
+  if (!request.confirmed_label().empty() && request.confirmed_label() != kCauseInWords) {
     const std::shared_ptr<const knowledge::Knowledge> book = parts_->knowledge.Get();
     const knowledge::v1::Label* label = book->FindLabel(request.confirmed_label());
     if (label == nullptr || !knowledge::IsLeaf(*label)) {

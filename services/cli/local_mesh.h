@@ -21,6 +21,7 @@
 #include "services/node/executor.h"
 #include "services/node/host_source.h"
 #include "services/orchestrator/orchestrator.h"
+#include "services/planning/playbook_texts.h"
 
 namespace galen::cli {
 
@@ -66,6 +67,8 @@ class LocalMesh final : public DiagnosisApi {
     int threads = 8;
     // Folder for the bundles made of pasted text; "": pasted text is only searched.
     std::string evidence;
+    // For a model to search; null, and there is a model: those of `knowledge`.
+    std::shared_ptr<const planning::PlaybookTexts> playbooks;
 
     // Fills in `loaded`, `scanner` and `words` from `knowledge`.
     absl::Status Load();

@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "common/base/cause_in_words.h"
 
 namespace galen::cli {
 namespace {
@@ -176,8 +177,11 @@ std::vector<std::string> Progress::Tell(const v1::DiagnosisEvent& event) {
       break;
     case v1::DiagnosisEvent::kFeedbackReceived:
       if (!event.feedback_received().confirmed_label().empty()) {
-        heading("Confirmed", absl::StrCat(event.feedback_received().confirmed_label(), ", says ",
-                                          event.feedback_received().confirmed_by()));
+        const std::string& label = event.feedback_received().confirmed_label();
+        heading("Confirmed",
+                absl::StrCat(
+                    label == kCauseInWords ? "the cause that the report states in words" : label,
+                    ", says ", event.feedback_received().confirmed_by()));
         break;
       }
       heading("Feedback", event.feedback_received().text());

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/base/cause_in_words.h"
 #include "common/reasoner/llm/contradiction.h"
 #include "common/reasoner/llm/lines.h"
 #include "services/conclusion/causes.h"
@@ -287,22 +288,15 @@ std::string NoFault(const Report& report) {
 std::string HeadlineOfModel(const Report& report) {
   if (std::string no_fault = NoFault(report); !no_fault.empty()) return no_fault;
   if (report.presumed_cause().judged_by().empty()) {
-    for (const ModelVerdict& verdict : report.model_verdicts()) {
-      if (report.has_primary_cause() || report.has_presumed_cause() || !verdict.label().empty() ||
-          verdict.outcome() == ModelVerdict::REJECTED || !verdict.objection().empty() ||
-          verdict.text().empty()) {
-        continue;
-      }
-      if (verdict.outcome() == ModelVerdict::OPEN) {
-        return absl::StrCat("No cause is proven; the model ", verdict.model(),
-                            " suspects one that the taxonomy does not have: ", verdict.text());
-      }
-      return absl::StrCat(
-          "No cause confirmed; a cause that the taxonomy does not have, as worded by "
-          "the model ",
-          verdict.model(), ": ", verdict.text());
+    const ModelVerdict* const stated = CauseInWords(report);
+    if (report.has_primary_cause() || report.has_presumed_cause() || stated == nullptr) return "";
+    if (stated->outcome() == ModelVerdict::OPEN) {
+      return absl::StrCat("No cause is proven; the model ", stated->model(),
+                          " suspects one that the taxonomy does not have: ", stated->text());
     }
-    return "";
+    return absl::StrCat(
+        "No cause confirmed; a cause that the taxonomy does not have, as worded by the model ",
+        stated->model(), ": ", stated->text());
   }
   return absl::StrCat("No cause confirmed; judged by the model ",
                       report.presumed_cause().judged_by(),

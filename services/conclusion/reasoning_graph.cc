@@ -103,9 +103,6 @@ std::vector<ReasoningStep> MakeReasoning(const v1::ConcludeRequest& request,
     last_thought[question] = last;
     return last;
   };
-  const std::string read = thought("summarize", {});
-  const std::vector<std::string> after_reading =
-      read.empty() ? std::vector<std::string>() : std::vector<std::string>{read};
   std::vector<std::string> open;  // the basis of the summary
   std::set<std::string> verified;
   std::set<std::string> proposed;
@@ -113,10 +110,7 @@ std::vector<ReasoningStep> MakeReasoning(const v1::ConcludeRequest& request,
     if (!proposed.insert(hypothesis.label()).second) return;
     const std::string id = absl::StrCat("proposition/", hypothesis.label());
     std::string asked;
-    if (parent.empty()) {
-      asked = thought(std::string(QuestionOf(hypothesis.origin())), after_reading);
-      if (asked.empty()) asked = read;
-    }
+    if (parent.empty()) asked = thought(std::string(QuestionOf(hypothesis.origin())), {});
     ReasoningStep& proposition = steps.emplace_back(
         Step(id, ReasoningStep::PROPOSITION, hypothesis.reason(), hypothesis.label()));
     if (!parent.empty()) proposition.add_parents(std::string(parent));

@@ -53,7 +53,6 @@ bool WasGivenUp(const State& state, absl::string_view agent) {
 v1::DiagnosisEvent SummarizedEvent(summarization::v1::SummarizeResponse summary,
                                    execution::v1::ResolveNodesResponse nodes) {
   v1::DiagnosisEvent event;
-  TakeReasoned(summary, event);
   v1::Summarized& summarized = *event.mutable_summarized();
   *summarized.mutable_summary() = std::move(*summary.mutable_summary());
   std::set<std::string> seen;

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
+#include "common/base/cause_in_words.h"
 #include "common/base/mutex.h"
 #include "common/base/proto_time.h"
 #include "common/base/retry_hint.h"
@@ -323,6 +324,13 @@ absl::StatusOr<v1::Diagnosis> Orchestrator::Confirm(const v1::SubmitFeedbackRequ
                return absl::FailedPreconditionError(
                    absl::StrCat(state.name, ": is ", v1::Diagnosis::State_Name(state.lifecycle),
                                 ", a cause is confirmed when there is a report"));
+             }
+             if (request.confirmed_label() == kCauseInWords &&
+                 CauseInWords(state.report) == nullptr) {
+               return absl::FailedPreconditionError(
+                   absl::StrCat(state.name,
+                                ": its report states no cause in words; confirm a "
+                                "label of the taxonomy"));
              }
              return FeedbackEvent(request);
            }));

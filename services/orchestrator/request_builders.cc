@@ -43,7 +43,6 @@ summarization::v1::SummarizeRequest SummarizeRequestOf(const State& state) {
     added.set_source(told.source);
     *added.mutable_evidence() = told.evidence;
   }
-  *request.mutable_spending() = state.spending;
   return request;
 }
 

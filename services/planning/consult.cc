@@ -177,6 +177,13 @@ ToolResult ConsultationTools::SearchHistory(const std::string& query, v1::Consul
   return shown;
 }
 
+ToolResult ConsultationTools::SearchPlaybooks(const std::string& query) const {
+  ToolResult shown;
+  shown.set_text(playbooks_ == nullptr ? "There are no playbooks."
+                                       : playbooks_->Search(query, kMostBytes));
+  return shown;
+}
+
 ToolResult ConsultationTools::SearchTaxonomy(const std::string& query) const {
   std::call_once(made_,
                  [this] { leaves_ = std::make_unique<const reasoner::LikenessIndex>(knowledge_); });
@@ -250,6 +257,9 @@ absl::StatusOr<v1::ConsultResponse> ConsultationTools::Answer(const v1::ConsultR
       case ToolCall::kSearchHistory:
         *response.add_results() =
             SearchHistory(call.search_history().query(), response, spending, deadline);
+        break;
+      case ToolCall::kSearchPlaybooks:
+        *response.add_results() = SearchPlaybooks(call.search_playbooks().query());
         break;
       case ToolCall::kSearchTaxonomy:
         *response.add_results() = SearchTaxonomy(call.search_taxonomy().query());

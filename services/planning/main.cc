@@ -24,6 +24,7 @@
 #include "common/service/service_main.h"
 #include "services/planning/planner.h"
 #include "services/planning/planning_service.h"
+#include "services/planning/playbook_texts.h"
 
 ABSL_FLAG(std::string, listen, "127.0.0.1:50052", "Address to serve gRPC on.");
 ABSL_FLAG(std::vector<std::string>, knowledge, {},
@@ -60,19 +61,26 @@ absl::Status Serve() {
     GALEN_ASSIGN_OR_RETURN(history, reasoner::SiteHistory::Open(absl::GetFlag(FLAGS_history)));
   }
   const incident_history::Store* const confirmed = history == nullptr ? nullptr : &history->store();
-  HotSwap<Planner> planner(
-      reasoner::llm::MakeReasoned<Planner>(*knowledge, PlannersModelOf(model->get()), confirmed));
+  const auto make = [&](std::shared_ptr<const knowledge::Knowledge> loaded)
+      -> absl::StatusOr<std::shared_ptr<const Planner>> {
+    GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<const PlaybookTexts> playbooks,
+                           PlaybookTexts::Load(*directories));
+    return reasoner::llm::MakeReasoned<Planner>(std::move(loaded), PlannersModelOf(model->get()),
+                                                confirmed, playbooks);
+  };
+  GALEN_ASSIGN_OR_RETURN(std::shared_ptr<const Planner> first, make(*knowledge));
+  HotSwap<Planner> planner(std::move(first));
   ThreadPool executor(absl::GetFlag(FLAGS_threads), /*max_queued=*/1024);
   PlanningServiceImpl service(planner, executor);
   knowledge::Reloader reloader(
       {.directories = *directories,
        .cache_directory = knowledge::DefaultCacheDirectory(),
-       .apply =
-           [&planner, &model, confirmed](std::shared_ptr<const knowledge::Knowledge> loaded) {
-             planner.Set(reasoner::llm::MakeReasoned<Planner>(
-                 std::move(loaded), PlannersModelOf(model->get()), confirmed));
-             return absl::OkStatus();
-           },
+       .apply = [&planner,
+                 &make](std::shared_ptr<const knowledge::Knowledge> loaded) -> absl::Status {
+         GALEN_ASSIGN_OR_RETURN(std::shared_ptr<const Planner> newer, make(std::move(loaded)));
+         planner.Set(std::move(newer));
+         return absl::OkStatus();
+       },
        .tell = [](const std::string& news) { log::Info(news); }},
       **knowledge);
   reloader.Start();

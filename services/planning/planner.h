@@ -1,12 +1,16 @@
 #ifndef SERVICES_PLANNING_PLANNER_H_
 #define SERVICES_PLANNING_PLANNER_H_
 
+#include <memory>
+#include <utility>
+
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/knowledge/knowledge.h"
 #include "common/reasoner/reasoner.h"
 #include "galen/planning/v1/planning.pb.h"
 #include "services/planning/consult.h"
+#include "services/planning/playbook_texts.h"
 
 namespace galen::planning {
 
@@ -16,9 +20,12 @@ namespace galen::planning {
 // answer outside the offered choices; the reasoner's own.
 class Planner {
  public:
-  // Both must outlive the planner.
-  Planner(const knowledge::Knowledge& knowledge, const reasoner::Reasoner& reasoner)
-      : knowledge_(knowledge), reasoner_(reasoner), counsel_(knowledge, reasoner) {}
+  // Both must outlive the planner. `playbooks`: for a model to search; null: none.
+  Planner(const knowledge::Knowledge& knowledge, const reasoner::Reasoner& reasoner,
+          std::shared_ptr<const PlaybookTexts> playbooks = nullptr)
+      : knowledge_(knowledge),
+        reasoner_(reasoner),
+        counsel_(knowledge, reasoner, std::move(playbooks)) {}
 
   absl::StatusOr<v1::ProposeFromHistoryResponse> ProposeFromHistory(
       const v1::ProposeFromHistoryRequest& request, absl::Time deadline) const;

@@ -25,17 +25,22 @@ constexpr std::size_t kMostFiles = 4000;  // of one machine
 constexpr std::size_t kMostCommands = 400;
 constexpr std::size_t kMostListed = std::size_t{4} << 20;
 constexpr std::size_t kMostOfFileLine = 1 << 20;  // a longer line is read in pieces
+constexpr std::size_t kShortName = 24;            // needs no handle
+
+// The lines of a text, whole: what is shown of a line is cut later.
+std::vector<std::string> WholeLines(absl::string_view text) {
+  return reasoner::llm::LinesOfText(text, kMostOfFileLine);
+}
 
 }  // namespace
 
 absl::Status Artefacts::Fill(absl::Span<const std::string> roots) {
   const galen::v1::Incident& incident = request_.incident();
   AddText(std::string(reasoner::llm::kReport), "", "the words of the report",
-          reasoner::llm::LinesOfText(incident.description(), reasoner::llm::kMostOfParagraph));
+          WholeLines(incident.description()));
   for (int i = 0; i < request_.evidence().feedback_size(); ++i) {
     AddText(reasoner::llm::FeedbackName(i + 1), "", "said later",
-            reasoner::llm::LinesOfText(request_.evidence().feedback(i),
-                                       reasoner::llm::kMostOfParagraph));
+            WholeLines(request_.evidence().feedback(i)));
   }
   std::string bundle;
   if (!incident.bundle().empty()) {
@@ -51,7 +56,20 @@ absl::Status Artefacts::Fill(absl::Span<const std::string> roots) {
     AddText(result.id(), result.node(), "", reasoner::llm::LinesOfResult(result));
     artefacts_.back().listed = false;
   }
+  KeepUsefulHandles();
   return absl::OkStatus();
+}
+
+// Drops the handles of short names, and one that is another artefact's name.
+void Artefacts::KeepUsefulHandles() {
+  std::set<absl::string_view> names;
+  for (const Artefact& each : artefacts_) {
+    names.insert(each.name);
+    names.insert(each.alias);
+  }
+  for (Artefact& each : artefacts_) {
+    if (each.name.size() <= kShortName || names.contains(each.handle)) each.handle.clear();
+  }
 }
 
 void Artefacts::AddText(std::string name, std::string node, std::string what,
@@ -64,18 +82,21 @@ void Artefacts::AddText(std::string name, std::string node, std::string what,
 
 void Artefacts::AddLogs(const std::string& bundle, absl::Span<const std::string> roots) {
   std::set<std::string> names = {"description"};
-  for (const galen::v1::LogSource& log : request_.incident().logs()) {
+  const std::vector<std::string> in_incident = LogNames(request_.incident().logs());
+  for (int i = 0; i < request_.incident().logs_size(); ++i) {
+    const galen::v1::LogSource& log = request_.incident().logs(i);
     // As signals of it are called.
-    const std::string path = CleanText(log.path().empty() ? "log" : log.path(), 512);
-    std::string name = path;
-    for (int n = 2; !names.insert(name).second; ++n) name = absl::StrCat(path, "#", n);
+    const std::string& plain = in_incident[static_cast<std::size_t>(i)];
+    std::string name = plain;
+    for (int n = 2; !names.insert(name).second; ++n) name = absl::StrCat(plain, "#", n);
     if (!log.content().empty()) {
-      AddText(name, log.node(), "a log", reasoner::llm::LinesOfText(log.content()));
+      AddText(name, log.node(), "a log", WholeLines(log.content()));
     } else {
       const absl::StatusOr<std::string> resolved = ResolveLog(log.path(), bundle, roots);
       if (!resolved.ok()) continue;
       artefacts_.push_back({.name = name, .node = log.node(), .what = "a log", .path = *resolved});
     }
+    artefacts_.back().handle = absl::StrCat("#log", i + 1);
     artefacts_.back().log =
         log.kind() == galen::v1::LogSource::SYSTEM ? Artefact::Log::kMachine : Artefact::Log::kJob;
   }
@@ -85,11 +106,14 @@ void Artefacts::AddLogs(const std::string& bundle, absl::Span<const std::string>
 void Artefacts::AddMachines(const std::string& bundle) {
   const absl::StatusOr<host::BundleFiles> files = host::BundleFiles::Open(bundle);
   if (!files.ok()) return;
+  std::size_t machines = 0;
   for (const std::string& node : NodesOfBundle(bundle)) {
+    const std::string machine = absl::StrCat("#m", ++machines, ".");
+    std::size_t outputs = 0;
     for (const bool of_job : {false, true}) {
       const std::string folder = absl::StrCat("nodes/", node, of_job ? "/job/" : "/");
       const std::string owner = absl::StrCat(node, of_job ? " job: " : ": ");
-      AddCommands(*files, folder, owner, node);
+      AddCommands(*files, folder, owner, node, machine, outputs);
       AddFiles(*files, folder, owner, node);
     }
     NameCaptures(bundle, node);
@@ -112,22 +136,25 @@ void Artefacts::NameCaptures(const std::string& bundle, const std::string& node)
 }
 
 void Artefacts::AddCommands(const host::BundleFiles& files, const std::string& folder,
-                            const std::string& owner, const std::string& node) {
+                            const std::string& owner, const std::string& node,
+                            const std::string& machine, std::size_t& count) {
   const absl::StatusOr<std::string> listed =
       files.Read(absl::StrCat(folder, "commands.yaml"), kMostListed);
   if (!listed.ok()) return;
   const auto commands = host::ParseCommands(*listed, "commands.yaml");
   if (!commands.ok()) return;
-  std::size_t count = 0;
+  std::size_t here = 0;
   for (const host::CapturedCommand& command : *commands) {
-    if (command.stdout_file.empty() || ++count > kMostCommands) continue;
+    if (command.stdout_file.empty() || ++here > kMostCommands) continue;
+    ++count;
     const absl::StatusOr<std::string> path =
         files.Resolve(absl::StrCat(folder, command.stdout_file));
     if (!path.ok()) continue;
     artefacts_.push_back(
         {.name = CleanText(absl::StrCat(owner, absl::StrJoin(command.argv, " ")), 256),
          .node = node,
-         .path = *path});
+         .path = *path,
+         .handle = absl::StrCat(machine, count)});
   }
 }
 
@@ -153,7 +180,7 @@ void Artefacts::AddFiles(const host::BundleFiles& files, const std::string& fold
 
 bool Artefacts::IsCalled(const Artefact& artefact, const std::string& name) {
   if (name.empty()) return false;
-  if (artefact.name == name || artefact.alias == name) return true;
+  if (artefact.name == name || artefact.alias == name || artefact.handle == name) return true;
   return !artefact.listed && artefact.path.empty() &&
          absl::StartsWith(artefact.name, absl::StrCat(name, "@"));
 }

@@ -26,6 +26,7 @@ struct Artefact {
   std::string path;
   bool listed = true;  // by its own line
   std::string alias;   // another name of it
+  std::string handle;  // a short name, if `name` is long
   // A log, which an overview shows; the job's logs come before those of its machines.
   enum class Log { kNone, kJob, kMachine } log = Log::kNone;
 };
@@ -33,7 +34,9 @@ struct Artefact {
 // Calls back with each line and its number, from 1. False ends the reading.
 using OnLine = std::function<bool(std::int64_t number, absl::string_view line)>;
 
-// The artefacts of an incident, listed and cited by name; a name is never a path.
+// The artefacts of an incident, listed and cited by name; a name is never a path. A long name has a
+// short one beside it, which depends only on the incident: "#log2" is its second log, "#m1.3" the
+// third output that was captured on its first machine.
 class Artefacts {
  public:
   // Nothing is read after `read_until`. The request and the clock must outlive it.
@@ -44,7 +47,7 @@ class Artefacts {
   absl::Status Fill(absl::Span<const std::string> roots);
 
   const std::vector<Artefact>& all() const { return artefacts_; }
-  // By its name; a check's output also by the check alone.
+  // By its name or handle; a check's output also by the check alone.
   static bool IsCalled(const Artefact& artefact, const std::string& name);
   // Null: there is none of that name.
   const Artefact* Find(const std::string& name) const;
@@ -58,11 +61,14 @@ class Artefacts {
                std::vector<std::string> lines);
   void AddLogs(const std::string& bundle, absl::Span<const std::string> roots);
   void AddMachines(const std::string& bundle);
+  // `machine`: "#m1."; `count`: the outputs of this machine so far.
   void AddCommands(const host::BundleFiles& files, const std::string& folder,
-                   const std::string& owner, const std::string& node);
+                   const std::string& owner, const std::string& node, const std::string& machine,
+                   std::size_t& count);
   void AddFiles(const host::BundleFiles& files, const std::string& folder, const std::string& owner,
                 const std::string& node);
   void NameCaptures(const std::string& bundle, const std::string& node);
+  void KeepUsefulHandles();
 
   const v1::LookRequest& request_;
   const Clock& clock_;

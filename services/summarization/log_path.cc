@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
+#include <map>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -20,6 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxNodes = 10'000;
+constexpr int kMostParts = 32;  // of a path
 constexpr std::size_t kMostCommandBytes = std::size_t{4} << 20;
 
 std::string Shown(absl::string_view path) { return CleanText(path, 512); }
@@ -97,6 +100,47 @@ absl::StatusOr<std::string> ResolveLog(const std::string& path, const std::strin
                      ": outside of the directories that this service may read (--log_root)"));
   }
   return resolved;
+}
+
+namespace {
+
+// The last parts of an absolute path; fewer than `parts` if it has no more.
+std::string LastParts(const std::string& path, int parts) {
+  std::size_t begin = path.size();
+  for (; parts > 0 && begin > 0; --parts) {
+    const std::size_t slash = path.rfind('/', begin - 1);
+    if (slash == std::string::npos) return path;
+    begin = slash;
+  }
+  return path.substr(std::min(begin + 1, path.size()));
+}
+
+}  // namespace
+
+std::vector<std::string> LogNames(
+    const google::protobuf::RepeatedPtrField<galen::v1::LogSource>& logs) {
+  std::vector<std::string> names(static_cast<std::size_t>(logs.size()));
+  std::map<std::string, std::set<std::string>> paths;  // by name
+  for (int parts = 1; parts <= kMostParts; ++parts) {
+    bool ambiguous = false;
+    std::map<std::string, std::set<std::string>> these;
+    for (int i = 0; i < logs.size(); ++i) {
+      const std::string& path = logs[i].path();
+      std::string& name = names[static_cast<std::size_t>(i)];
+      if (path.empty() || path[0] != '/') {
+        name = path.empty() ? "log" : path;
+      } else if (parts == 1 || paths[name].size() > 1) {
+        name = LastParts(path, parts);
+      }
+      std::set<std::string>& of_name = these[name];
+      of_name.insert(path);
+      ambiguous |= of_name.size() > 1;
+    }
+    paths = std::move(these);
+    if (!ambiguous) break;
+  }
+  for (std::string& name : names) name = Shown(name.empty() ? "log" : name);
+  return names;
 }
 
 std::vector<std::string> NodesOfBundle(const std::string& bundle) {

@@ -25,6 +25,13 @@ absl::StatusOr<std::string> ResolveBundle(const std::string& bundle,
 absl::StatusOr<std::string> ResolveLog(const std::string& path, const std::string& bundle,
                                        absl::Span<const std::string> roots);
 
+// The names that logs have in their incident, in their order. A relative path is its own name. An
+// absolute one is shortened to the last parts that distinguish it from the others: the folders
+// before them belong to the machine that Galen runs on. The same path twice has the same name
+// twice.
+std::vector<std::string> LogNames(
+    const google::protobuf::RepeatedPtrField<galen::v1::LogSource>& logs);
+
 // Names of the machines in a bundle, sorted, at most 10,000.
 std::vector<std::string> NodesOfBundle(const std::string& bundle);
 

@@ -15,14 +15,16 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "common/base/re2_piece.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
-#include "common/log_analysis/scan/line_text.h"
+#include "common/host/secrets.h"
 #include "common/log_analysis/scan/timestamp.h"
 #include "common/reasoner/llm/lines.h"
 #include "services/summarization/artefacts.h"
 #include "services/summarization/line_selector.h"
+#include "services/summarization/long_line.h"
 
 namespace galen::summarization {
 namespace {
@@ -41,6 +43,7 @@ constexpr int kMostOfOne = 6;  // matches of one artefact when all are searched
 constexpr std::size_t kMostPattern = 200;
 constexpr std::int64_t kPatternMemory = 1 << 20;
 constexpr std::size_t kMostUnbroken = 1 << 20;  // a longer line is read in pieces
+constexpr std::size_t kMostOfPart = 2000;       // of a line that is read by its bytes
 // Sizes of an overview.
 constexpr std::size_t kOverviewBytes = 2000;
 constexpr std::size_t kNamesBytes = 500;
@@ -63,6 +66,19 @@ std::string WithoutNumbers(absl::string_view line) {
   return text;
 }
 
+// A line that may be shown in parts: its secrets are masked while they are whole.
+std::string Masked(absl::string_view line) {
+  return host::WithoutSecrets(line.substr(0, kMostUnbroken));
+}
+
+// The end of a pattern's match in a line; nothing: it does not match.
+std::optional<std::size_t> MatchEnd(const RE2& regex, absl::string_view line) {
+  re2::StringPiece match;
+  const re2::StringPiece text = Piece(line.substr(0, kMostUnbroken));
+  if (!regex.Match(text, 0, text.size(), RE2::UNANCHORED, &match, 1)) return std::nullopt;
+  return static_cast<std::size_t>(match.end() - text.begin());
+}
+
 class Library {
  public:
   Library(const v1::LookRequest& request, const Clock& clock, absl::Time deadline)
@@ -82,21 +98,31 @@ class Library {
       case ToolCall::kListArtefacts:
         return List();
       case ToolCall::kReadLines:
-        return call.read_lines().artefact().empty() ? Overview() : Read(call.read_lines());
+        if (call.read_lines().artefact().empty()) return Overview();
+        return call.read_lines().byte() > 0 ? ReadPart(call.read_lines()) : Read(call.read_lines());
       default:
         return Search(call.search());
     }
   }
 
  private:
+  // `pattern`: what the line was found by; null: nothing.
   Citation LineOf(const Artefact& artefact, std::int64_t number, absl::string_view line,
-                  std::size_t match_end, std::size_t most = kMostLine) const {
+                  const RE2* pattern = nullptr, std::size_t most = kMostLine) const {
+    if (line.size() <= most) return Shown(artefact, number, line, CleanText(line, most));
+    const std::string masked = Masked(line);
+    const std::size_t end = pattern == nullptr ? 0 : MatchEnd(*pattern, masked).value_or(0);
+    return Shown(artefact, number, line, Shortened(masked, end, most));
+  }
+
+  // `text`: what is shown of the line.
+  Citation Shown(const Artefact& artefact, std::int64_t number, absl::string_view line,
+                 std::string text) const {
     Citation shown;
     shown.set_artefact(artefact.name);
+    shown.set_handle(artefact.handle);
     shown.set_line(number);
     shown.set_node(artefact.node);
-    std::string text =
-        line.size() > most ? log_scan::Excerpt(line, match_end, most) : CleanText(line, most);
     std::replace(text.begin(), text.end(), '\n', ' ');
     std::replace(text.begin(), text.end(), '\t', ' ');
     shown.set_quote(std::move(text));
@@ -106,6 +132,11 @@ class Library {
       }
     }
     return shown;
+  }
+
+  // "#m1.3 = n1: nvidia-smi -q", or the name alone.
+  static std::string Named(const Artefact& artefact, absl::string_view name) {
+    return artefact.handle.empty() ? std::string(name) : absl::StrCat(artefact.handle, " = ", name);
   }
 
   // One line of a list, which carries no evidence and cannot be cited.
@@ -119,7 +150,7 @@ class Library {
     std::size_t left_out = 0;
     for (const Artefact& each : shelf_.all()) {
       if (!each.listed) continue;
-      std::string line = each.name;
+      std::string line = Named(each, each.name);
       if (!each.what.empty()) absl::StrAppend(&line, "  (", each.what, ")");
       if (!each.node.empty() && !absl::StartsWith(each.name, each.node)) {
         absl::StrAppend(&line, "  of ", each.node);
@@ -174,12 +205,12 @@ class Library {
         const std::size_t cut = each.name.find(": ");
         const auto [place, is_new] = by_node.emplace(each.name.substr(0, cut), lines.size());
         if (is_new) {
-          lines.push_back(each.name);
+          lines.push_back(Named(each, each.name));
         } else {
-          absl::StrAppend(&lines[place->second], " | ", each.name.substr(cut + 2));
+          absl::StrAppend(&lines[place->second], " | ", Named(each, each.name.substr(cut + 2)));
         }
       } else {
-        lines.push_back(each.name);
+        lines.push_back(Named(each, each.name));
       }
     }
     std::size_t bytes = 0;
@@ -233,11 +264,57 @@ class Library {
       if (!time.has_value()) return std::nullopt;
       return *time_.near - *time;
     };
-    for (const Chosen& each : Choose(texts, kOverviewBytes, kMostOverviewLine, before)) {
-      *result.add_lines() =
-          LineOf(*read[each.text], each.line.number, each.line.text, 0, kMostOverviewLine);
+    const std::vector<Chosen> chosen = Choose(texts, kOverviewBytes, kMostOverviewLine, before);
+    std::map<Place, Citation> long_lines = LongLines(chosen, read);
+    for (const Chosen& each : chosen) {
+      const auto whole = long_lines.find({each.text, each.line.number});
+      *result.add_lines() = whole != long_lines.end()
+                                ? std::move(whole->second)
+                                : LineOf(*read[each.text], each.line.number, each.line.text,
+                                         nullptr, kMostOverviewLine);
     }
     return result;
+  }
+
+  // The end of the known message in a long line; 0: it is at the beginning, or not found.
+  std::size_t MessageEnd(const Artefact& artefact, std::int64_t number,
+                         absl::string_view line) const {
+    constexpr std::size_t kBehind = 128;  // what an excerpt shows after a message
+    for (const galen::v1::Signal& signal : request_.evidence().summary().signals()) {
+      if (signal.first_line() != number || signal.source() != artefact.name) continue;
+      absl::string_view text = signal.excerpt();
+      if (!absl::ConsumePrefix(&text, "...") || text.size() <= kBehind) continue;
+      absl::ConsumeSuffix(&text, "...");
+      const std::size_t at = line.find(text);
+      if (at != absl::string_view::npos) return at + text.size() - kBehind;
+    }
+    return 0;
+  }
+
+  // The chosen lines that are too long to be shown whole, read again: a selector keeps only their
+  // beginnings.
+  using Place = std::pair<std::size_t, std::int64_t>;  // text, line
+  std::map<Place, Citation> LongLines(const std::vector<Chosen>& chosen,
+                                      const std::vector<const Artefact*>& read) const {
+    std::map<std::size_t, std::set<std::int64_t>> wanted;
+    for (const Chosen& each : chosen) {
+      if (each.line.text.size() > kMostOverviewLine) wanted[each.text].insert(each.line.number);
+    }
+    std::map<Place, Citation> lines;
+    for (const auto& each : wanted) {
+      const Artefact& artefact = *read[each.first];
+      const std::int64_t last = *each.second.rbegin();
+      shelf_.Each(artefact, [&](std::int64_t number, absl::string_view line) {
+        if (each.second.contains(number)) {
+          const std::string masked = Masked(line);
+          const std::size_t end = MessageEnd(artefact, number, masked);
+          lines[{each.first, number}] =
+              Shown(artefact, number, line, Shortened(masked, end, kMostOverviewLine));
+        }
+        return number < last;
+      });
+    }
+    return lines;
   }
 
   ToolResult Read(const ToolCall::ReadLines& call) const {
@@ -268,7 +345,7 @@ class Library {
       }
       shown = std::string(line);
       form = std::move(own);
-      *result.add_lines() = LineOf(*artefact, number, line, 0);
+      *result.add_lines() = LineOf(*artefact, number, line);
       bytes += result.lines(result.lines_size() - 1).quote().size();
       return true;
     });
@@ -281,6 +358,31 @@ class Library {
     } else if (last > result.lines(result.lines_size() - 1).line()) {
       result.set_text("The other lines to its end are like the last one.");
     }
+    return result;
+  }
+
+  // A part of one line, from a byte on.
+  ToolResult ReadPart(const ToolCall::ReadLines& call) const {
+    ToolResult result;
+    const Artefact* const artefact = shelf_.Find(call.artefact());
+    if (artefact == nullptr) return NoSuch();
+    const std::int64_t wanted = std::max<std::int64_t>(call.line(), 1);
+    std::int64_t last = 0;
+    shelf_.Each(*artefact, [&](std::int64_t number, absl::string_view line) {
+      last = number;
+      if (number < wanted) return true;
+      const std::string masked = Masked(line);
+      LinePart part = PartOfLine(masked, static_cast<std::size_t>(call.byte()), kMostOfPart);
+      if (part.text.empty()) {
+        result.set_text(absl::StrCat("Line ", number, " has ", masked.size(), " bytes."));
+        return false;
+      }
+      *result.add_lines() = Shown(*artefact, number, line, std::move(part.text));
+      result.set_text(absl::StrCat("These are bytes ", part.first, "-", part.last, " of the ",
+                                   masked.size(), " of line ", number, "."));
+      return false;
+    });
+    if (result.text().empty()) result.set_text(absl::StrCat("It has ", last, " lines."));
     return result;
   }
 
@@ -311,16 +413,13 @@ class Library {
       }
       int here = 0;
       in_time &= shelf_.Each(artefact, [&](std::int64_t number, absl::string_view line) {
-        re2::StringPiece match;
-        const re2::StringPiece text = Piece(line.substr(0, kMostUnbroken));
-        if (!regex->Match(text, 0, text.size(), RE2::UNANCHORED, &match, 1)) return true;
+        if (!MatchEnd(*regex, line).has_value()) return true;
         if (result.lines_size() >= kMostMatches || (all && here >= kMostOfOne)) {
           ++more;
           return more < 10'000;
         }
         ++here;
-        *result.add_lines() =
-            LineOf(artefact, number, line, static_cast<std::size_t>(match.end() - text.begin()));
+        *result.add_lines() = LineOf(artefact, number, line, regex.get());
         return true;
       });
       if (shelf_.OutOfTime()) break;

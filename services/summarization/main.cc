@@ -18,7 +18,6 @@
 #include "common/observability/metrics/process.h"
 #include "common/phrases/outcome.h"
 #include "common/reasoner/counted_reasoner.h"
-#include "common/reasoner/llm/open_model.h"
 #include "common/rpc/serve.h"
 #include "common/service/flags/health_flag.h"
 #include "common/service/flags/security_flags.h"
@@ -32,10 +31,6 @@ ABSL_FLAG(std::vector<std::string>, knowledge, {},
           "one that came with the program.");
 ABSL_FLAG(std::vector<std::string>, log_root, {},
           "Directories that logs and bundles may be read from; / for any place.");
-ABSL_FLAG(std::string, llm, "",
-          "Endpoint file of a language model (docs/llm.md); none: nothing is sent anywhere.");
-ABSL_FLAG(std::string, llm_cache, "",
-          "SQLite file or Redis URL (docs/store.md) for the model's answers; none: in memory.");
 ABSL_FLAG(int, threads, 4,
           "Incidents read at the same time; some more wait, further ones are refused.");
 ABSL_FLAG(absl::Duration, drain_grace, absl::Seconds(20), "How long to drain after SIGTERM.");
@@ -58,17 +53,12 @@ absl::Status Serve() {
                          galen::knowledge::FindDirectories(absl::GetFlag(FLAGS_knowledge)));
   GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<const galen::knowledge::Knowledge> knowledge,
                          galen::knowledge::Load(directories, {cache}));
-  GALEN_ASSIGN_OR_RETURN(
-      const std::unique_ptr<galen::reasoner::llm::OpenedModel> model,
-      galen::reasoner::llm::OpenedModel::Open(absl::GetFlag(FLAGS_llm),
-                                              absl::GetFlag(FLAGS_llm_cache), directories));
   GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<const galen::phrases::OutcomeWords> words,
                          galen::phrases::OutcomeWords::Load(directories));
   const galen::SystemClock clock;
   const auto make = [&](std::shared_ptr<const galen::knowledge::Knowledge> book) {
     return galen::summarization::MakeSummarizer(
-        std::move(book), cache, clock, {.roots = absl::GetFlag(FLAGS_log_root), .words = words},
-        ModelOf(model.get()));
+        std::move(book), cache, clock, {.roots = absl::GetFlag(FLAGS_log_root), .words = words});
   };
   GALEN_ASSIGN_OR_RETURN(std::shared_ptr<const galen::summarization::Summarizer> first,
                          make(knowledge));
@@ -96,7 +86,6 @@ absl::Status Serve() {
   galen::metrics::Registry registry;
   registry.Add(galen::metrics::QueueNumbers("calls", executor));
   registry.Add(galen::reasoner::ProcessReasonerMetrics());
-  galen::reasoner::llm::Register(model.get(), registry);
   GALEN_ASSIGN_OR_RETURN(const std::unique_ptr<galen::metrics::Server> metrics_server,
                          galen::service::ServeMetrics(registry));
   return galen::rpc::ServeUntilSignal(options, {&service});

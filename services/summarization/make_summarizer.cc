@@ -1,5 +1,6 @@
 #include "services/summarization/make_summarizer.h"
 
+#include <optional>
 #include <utility>
 
 #include "common/base/status_macros.h"
@@ -13,10 +14,10 @@ namespace {
 struct Whole {
   Whole(std::shared_ptr<const knowledge::Knowledge> loaded,
         std::unique_ptr<const log_scan::Scanner> compiled, const Clock& clock,
-        Summarizer::Options options, const std::optional<reasoner::llm::Model>& model)
+        Summarizer::Options options)
       : book(std::move(loaded)),
         scanner(std::move(compiled)),
-        reasoners(*book, model),
+        reasoners(*book, std::nullopt),
         summarizer(*scanner, reasoners.best(), clock, std::move(options)) {}
   const std::shared_ptr<const knowledge::Knowledge> book;
   const std::unique_ptr<const log_scan::Scanner> scanner;
@@ -35,13 +36,12 @@ absl::StatusOr<std::unique_ptr<const log_scan::Scanner>> MakeScanner(
 
 absl::StatusOr<std::shared_ptr<const Summarizer>> MakeSummarizer(
     std::shared_ptr<const knowledge::Knowledge> knowledge, const std::string& cache_directory,
-    const Clock& clock, Summarizer::Options options,
-    const std::optional<reasoner::llm::Model>& model) {
+    const Clock& clock, Summarizer::Options options) {
   options.survived = std::make_shared<const Survived>(triage::SignaturesOf(*knowledge));
   GALEN_ASSIGN_OR_RETURN(std::unique_ptr<const log_scan::Scanner> scanner,
                          MakeScanner(*knowledge, cache_directory));
   auto whole = std::make_shared<const Whole>(std::move(knowledge), std::move(scanner), clock,
-                                             std::move(options), model);
+                                             std::move(options));
   const Summarizer& summarizer = whole->summarizer;
   return std::shared_ptr<const Summarizer>(std::move(whole), &summarizer);
 }

@@ -2,12 +2,10 @@
 #define SERVICES_SUMMARIZATION_MAKE_SUMMARIZER_H_
 
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "common/knowledge/knowledge.h"
-#include "common/reasoner/llm/asker.h"
 #include "services/summarization/summarizer.h"
 
 namespace galen::summarization {
@@ -18,12 +16,11 @@ absl::StatusOr<std::unique_ptr<const log_scan::Scanner>> MakeScanner(
     const knowledge::Knowledge& knowledge, const std::string& cache_directory);
 
 // A summarizer and the objects that it refers to: the compiled signals of `knowledge`, the built-in
-// reasoner, a model's reasoner if there is a model, and the knowledge. They live as long as any
-// user does. `clock` and the objects of the model must outlive it. Errors as above.
+// reasoner, and the knowledge. They live as long as any user does. `clock` must outlive it. Errors
+// as above.
 absl::StatusOr<std::shared_ptr<const Summarizer>> MakeSummarizer(
     std::shared_ptr<const knowledge::Knowledge> knowledge, const std::string& cache_directory,
-    const Clock& clock, Summarizer::Options options,
-    const std::optional<reasoner::llm::Model>& model);
+    const Clock& clock, Summarizer::Options options);
 
 }  // namespace galen::summarization
 

@@ -31,8 +31,6 @@ using galen::v1::Summary;
 constexpr std::size_t kMaxDescription = 1 << 20;
 constexpr int kMaxLogs = 1000;
 constexpr std::size_t kMaxText = 64 << 10;
-constexpr int kMaxKeywords = 16;
-constexpr std::size_t kMaxKeyword = 64;
 
 absl::Status Validate(const v1::SummarizeRequest& request) {
   const Incident& incident = request.incident();
@@ -130,8 +128,9 @@ class Reading {
     Take(result, source);
   }
 
-  absl::Status ReadLog(const LogSource& log, absl::Span<const std::string> roots) {
-    const Source source = SourceOf(log);
+  absl::Status ReadLog(const LogSource& log, const std::string& name,
+                       absl::Span<const std::string> roots) {
+    const Source source = SourceOf(log, name);
     if (!log.content().empty()) {
       log_scan::LogScan scan(scanner_, {log_scan::TextKind::kLog, time_});
       scan.Feed(log.content());
@@ -182,10 +181,7 @@ class Reading {
       captured = NodesOfBundle(bundle_);
       nodes_.insert(captured.begin(), captured.end());
     }
-    for (const LogSource& log : evidence.logs()) {
-      GALEN_RETURN_IF_ERROR(ReadLog(log, roots));
-      Trim(max_signals);
-    }
+    GALEN_RETURN_IF_ERROR(ReadLogs(evidence.logs(), roots, max_signals));
     ReadCaptures(captured, max_signals);
     return absl::OkStatus();
   }
@@ -217,24 +213,34 @@ class Reading {
     if (!path.ok()) return;
     const absl::StatusOr<std::unique_ptr<log_scan::LogReader>> reader = Open(*path);
     if (!reader.ok()) return;
-    Source source = SourceOf(capture.log);
+    Source source = SourceOf(capture.log, capture.log.path());
     source.name = absl::StrCat(prefix_, CleanText(capture.name, 128), " of ",
                                CleanText(capture.log.node(), 256));
     source.capture = true;
     ReadFile(**reader, source);
   }
 
-  // The path as given, made unique to keep evidence ids unique.
-  Source SourceOf(const LogSource& log) {
+  // Reads logs of one incident, which tell their names apart.
+  absl::Status ReadLogs(const google::protobuf::RepeatedPtrField<LogSource>& logs,
+                        absl::Span<const std::string> roots, std::size_t max_signals) {
+    const std::vector<std::string> names = LogNames(logs);
+    for (int i = 0; i < logs.size(); ++i) {
+      GALEN_RETURN_IF_ERROR(ReadLog(logs[i], names[static_cast<std::size_t>(i)], roots));
+      Trim(max_signals);
+    }
+    return absl::OkStatus();
+  }
+
+  // The name in the incident, made unique to keep evidence ids unique.
+  Source SourceOf(const LogSource& log, const std::string& name) {
     Source source;
     source.kind = log.kind();
     source.node = log.node();
     if (log.has_rank()) source.rank = log.rank();
-    const std::string path =
-        absl::StrCat(prefix_, CleanText(log.path().empty() ? "log" : log.path(), 512));
-    source.name = path;
+    const std::string full = absl::StrCat(prefix_, name);
+    source.name = full;
     for (int n = 2; !names_.insert(source.name).second; ++n) {
-      source.name = absl::StrCat(path, "#", n);
+      source.name = absl::StrCat(full, "#", n);
     }
     return source;
   }
@@ -430,10 +436,7 @@ absl::StatusOr<v1::SummarizeResponse> Summarizer::Summarize(const v1::SummarizeR
   for (int i = 0; i < request.feedback_size(); ++i) {
     reading.ReadWords(absl::StrCat("feedback/", i + 1), request.feedback(i));
   }
-  for (const LogSource& log : incident.logs()) {
-    GALEN_RETURN_IF_ERROR(reading.ReadLog(log, options_.roots));
-    reading.Trim(options_.max_signals);
-  }
+  GALEN_RETURN_IF_ERROR(reading.ReadLogs(incident.logs(), options_.roots, options_.max_signals));
   reading.ReadCaptures(captured, options_.max_signals);
   for (const v1::SuppliedEvidence& told : request.supplied()) {
     GALEN_RETURN_IF_ERROR(reading.ReadTold(told, options_.roots, options_.max_signals));
@@ -443,17 +446,12 @@ absl::StatusOr<v1::SummarizeResponse> Summarizer::Summarize(const v1::SummarizeR
   *question.mutable_found() = std::move(reading).Finish(options_.max_signals);
   *question.mutable_incident() = incident;
   for (LogSource& log : *question.mutable_incident()->mutable_logs()) log.clear_content();
-  *question.mutable_spending() = request.spending();
   GALEN_ASSIGN_OR_RETURN(const reasoner::v1::SummarizeAnswer answer,
                          reasoner_.Summarize(question, deadline));
   v1::SummarizeResponse response;
   *response.mutable_summary() = std::move(*question.mutable_found());
   response.mutable_summary()->set_text(CleanText(answer.text(), kMaxText));
   response.mutable_summary()->set_failure_class(answer.failure_class());
-  for (int i = 0; i < std::min(answer.keywords_size(), kMaxKeywords); ++i) {
-    response.mutable_summary()->add_keywords(CleanText(answer.keywords(i), kMaxKeyword));
-  }
-  if (answer.has_reasoned()) *response.add_reasoned() = answer.reasoned();
   return response;
 }
 

@@ -10,6 +10,7 @@
 #include "bench/eval/metrics/calibration.h"
 #include "bench/eval/metrics/costs.h"
 #include "bench/eval/metrics/dialogue.h"
+#include "bench/eval/metrics/model_calibrations.h"
 #include "bench/eval/metrics/naming.h"
 
 namespace galen::eval {
@@ -203,6 +204,9 @@ v1::Scores ScoreRun(const std::vector<v1::Case>& cases, const std::vector<v1::Ca
   *run.mutable_costs() = MeanCosts(results);
   if (v1::DialogueScores dialogue = ScoreDialogue(cases, results); dialogue.cases() > 0) {
     *run.mutable_dialogue() = std::move(dialogue);
+  }
+  for (knowledge::v1::LlmCalibration& measured : MeasureModels(cases, results)) {
+    *run.add_llm_calibrations() = std::move(measured);
   }
   for (v1::Naming& naming : ScoreNaming(cases, results, scores)) {
     *run.add_naming() = std::move(naming);

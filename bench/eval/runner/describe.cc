@@ -138,6 +138,16 @@ v1::CaseResult Describe(const Diagnosis& diagnosis, const knowledge::Knowledge& 
                                                          : diagnosis.error().message());
   }
   const galen::v1::Report& report = diagnosis.report();
+  for (const galen::v1::ModelVerdict& verdict : report.model_verdicts()) {
+    if (verdict.outcome() != galen::v1::ModelVerdict::CONFIRMED || verdict.label().empty() ||
+        !verdict.objection().empty()) {
+      continue;
+    }
+    v1::ModelOpinion& opinion = *result.add_opinions();
+    opinion.set_label(verdict.label());
+    opinion.set_model(verdict.model());
+    opinion.set_built_in(verdict.built_in());
+  }
   result.set_headline(report.headline());
   if (report.has_primary_cause()) {
     *result.mutable_primary() = NameCause(report.primary_cause(), diagnosis);

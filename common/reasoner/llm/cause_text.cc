@@ -39,6 +39,7 @@ std::size_t ListedCauses(const Told& told) {
 }
 
 std::string ChecksText(const Told& told) {
+  if (!CanRunChecks(told)) return "No check can run for this incident.\n";
   std::set<absl::string_view> ran;
   for (const galen::v1::CheckResult& result : told.question.evidence().results()) {
     if (!told.fresh.contains(result.id())) ran.insert(result.check());

@@ -65,7 +65,7 @@ Shown::Shown(const v1::InvestigateQuestion& question, const host::Redactor* reda
     // The report is already included, line by line.
     if (artefact == kReport) continue;
     Line line{lines.front(), signal.node(), signal.first_time(), signal.has_first_time()};
-    artefacts_[artefact].try_emplace(signal.first_line(), std::move(line));
+    AddLine(artefact, signal.first_line(), std::move(line));
   }
   for (const galen::v1::CheckResult& result : evidence.results()) {
     Add(result.id(), LinesOfResult(result), result.node());
@@ -74,8 +74,9 @@ Shown::Shown(const v1::InvestigateQuestion& question, const host::Redactor* reda
     for (const galen::v1::ToolResult& shown : turn.results()) {
       for (const galen::v1::Citation& line : shown.lines()) {
         if (line.artefact().empty()) continue;
-        artefacts_[line.artefact()].insert_or_assign(
-            line.line(), Line{line.quote(), line.node(), line.time(), line.has_time()});
+        AddLine(line.artefact(), line.line(),
+                Line{line.quote(), line.node(), line.time(), line.has_time()});
+        if (!line.handle().empty()) handles_[line.handle()] = line.artefact();
       }
     }
   }
@@ -83,10 +84,21 @@ Shown::Shown(const v1::InvestigateQuestion& question, const host::Redactor* reda
 
 void Shown::Add(const std::string& artefact, const std::vector<std::string>& lines,
                 const std::string& node) {
-  Lines& added = artefacts_[artefact];
   std::int64_t number = 0;
-  for (const std::string& line : lines)
-    added.insert_or_assign(++number, Line{line, node, {}, false});
+  for (const std::string& line : lines) AddLine(artefact, ++number, Line{line, node, {}, false});
+}
+
+// A text that contains or equals what is known of the line takes its place.
+void Shown::AddLine(const std::string& artefact, std::int64_t number, Line line) {
+  Lines& lines = artefacts_[artefact];
+  const auto [begin, end] = lines.equal_range(number);
+  for (auto known = begin; known != end; ++known) {
+    if (absl::StrContains(line.text, known->second.text)) {
+      known->second = std::move(line);
+      return;
+    }
+  }
+  lines.emplace(number, std::move(line));
 }
 
 bool Shown::Holds(const Line& line, const std::string& quote) const {
@@ -98,7 +110,11 @@ bool Shown::Holds(const Line& line, const std::string& quote) const {
 
 absl::StatusOr<galen::v1::Citation> Shown::Find(const std::string& artefact, std::int64_t line,
                                                 absl::string_view quote) const {
-  const auto lines = artefacts_.find(artefact);
+  auto lines = artefacts_.find(artefact);
+  if (const auto handle = handles_.find(artefact);
+      lines == artefacts_.end() && handle != handles_.end()) {
+    lines = artefacts_.find(handle->second);
+  }
   if (lines == artefacts_.end()) {
     return absl::InvalidArgumentError("it is of an artefact of which nothing was shown");
   }
@@ -114,7 +130,7 @@ absl::StatusOr<galen::v1::Citation> Shown::Find(const std::string& artefact, std
     if (!holds) continue;
     const std::int64_t away = std::llabs(each.first - line);
     const bool near = away <= kBeside;
-    if (found != nullptr) {
+    if (found != nullptr && found->first != each.first) {
       const std::int64_t best = std::llabs(found->first - line);
       several = several || !near;
       if (away >= best) continue;
@@ -135,7 +151,7 @@ absl::StatusOr<galen::v1::Citation> Shown::Find(const std::string& artefact, std
         "it is in several lines of that artefact, and not in the one that is named");
   }
   galen::v1::Citation citation;
-  citation.set_artefact(artefact);
+  citation.set_artefact(lines->first);
   citation.set_line(found->first);
   citation.set_quote(Masked(redactor_, found->second.text));
   citation.set_node(found->second.node);

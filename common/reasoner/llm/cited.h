@@ -22,9 +22,9 @@ class Shown {
   // `redactor`: the one that masked the prompts; null: nothing was masked.
   Shown(const v1::InvestigateQuestion& question, const host::Redactor* redactor);
 
-  // The line with `quote` in that artefact, at that line or a few lines away, otherwise the only
-  // other line of the artefact with it. INVALID_ARGUMENT with a sentence that repeats nothing of
-  // the arguments.
+  // The line with `quote` in that artefact (by its name or handle), at that line or a few lines
+  // away, otherwise the only other line of the artefact with it. INVALID_ARGUMENT with a sentence
+  // that repeats nothing of the arguments.
   absl::StatusOr<galen::v1::Citation> Find(const std::string& artefact, std::int64_t line,
                                            absl::string_view quote) const;
 
@@ -45,14 +45,17 @@ class Shown {
     google::protobuf::Timestamp time;
     bool timed = false;
   };
-  using Lines = std::map<std::int64_t, Line>;
+  // A long line may have been shown in several parts.
+  using Lines = std::multimap<std::int64_t, Line>;
 
   void Add(const std::string& artefact, const std::vector<std::string>& lines,
            const std::string& node);
+  void AddLine(const std::string& artefact, std::int64_t number, Line line);
   bool Holds(const Line& line, const std::string& quote) const;
 
   const host::Redactor* const redactor_;
   std::map<std::string, Lines> artefacts_;
+  std::map<std::string, std::string> handles_;  // short names, with those of their artefacts
   std::optional<absl::Time> oldest_;
 };
 

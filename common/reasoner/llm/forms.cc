@@ -12,9 +12,6 @@ namespace {
 
 constexpr std::size_t kThought = 300;
 constexpr std::size_t kMostReason = 200;
-constexpr std::size_t kSummary = 800;
-constexpr std::size_t kKeyword = 40;
-constexpr std::size_t kKeywords = 8;
 constexpr std::size_t kMostEntries = 64;
 
 // The answer's order of the offered labels; reasons by label.
@@ -111,34 +108,6 @@ absl::StatusOr<Thoughts> ThoughtsOf(const Json& answer) {
   GALEN_ASSIGN_OR_RETURN(thoughts.critique, TextOf(*found, "critique", kThought, true));
   GALEN_ASSIGN_OR_RETURN(thoughts.refinement, TextOf(*found, "refinement", kThought, true));
   return thoughts;
-}
-
-Form SummarizeForm(const std::set<std::string>& categories, const v1::SummarizeAnswer& draft) {
-  std::set<std::string> classes = categories;
-  classes.insert("");
-  return {WithThoughts({{"text", TextSchema(kSummary)},
-                        {"failure_class", OneOf(classes)},
-                        {"keywords", ListOf(TextSchema(kKeyword), kKeywords)}}),
-          {{"thoughts", NoThoughts()},
-           {"text", draft.text()},
-           {"failure_class", draft.failure_class()},
-           {"keywords", Json::array()}}};
-}
-
-absl::StatusOr<v1::SummarizeAnswer> TakeSummarize(const Json& answer,
-                                                  const std::set<std::string>& categories) {
-  std::set<std::string> classes = categories;
-  classes.insert("");
-  v1::SummarizeAnswer taken;
-  GALEN_ASSIGN_OR_RETURN(std::string text, TextOf(answer, "text", kSummary));
-  if (text.empty()) return absl::InvalidArgumentError("\"text\" is empty");
-  taken.set_text(std::move(text));
-  GALEN_ASSIGN_OR_RETURN(std::string failure_class, ChoiceOf(answer, "failure_class", classes));
-  taken.set_failure_class(std::move(failure_class));
-  GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> keywords,
-                         TextsOf(answer, "keywords", kKeyword, kKeywords));
-  for (const std::string& keyword : keywords) taken.add_keywords(keyword);
-  return taken;
 }
 
 Form PresumeForm(const v1::PresumeAnswer& offered, int max_causes) {

@@ -33,11 +33,6 @@ absl::StatusOr<Thoughts> ThoughtsOf(const Json& answer);
 Json WithThoughts(Json properties);
 Json NoThoughts();
 
-// The text, the class among `categories`, and at most 8 keywords.
-Form SummarizeForm(const std::set<std::string>& categories, const v1::SummarizeAnswer& draft);
-absl::StatusOr<v1::SummarizeAnswer> TakeSummarize(const Json& answer,
-                                                  const std::set<std::string>& categories);
-
 // An order of `offered`. The answer always contains the rules' own first cause, so that no text can
 // remove it. Only the position of a cause may differ from `offered`.
 Form PresumeForm(const v1::PresumeAnswer& offered, int max_causes);

@@ -75,6 +75,22 @@ int Conclusions(const v1::InvestigateQuestion& question) {
                     [](const InvestigationTurn& turn) { return turn.calls().empty(); }));
 }
 
+// The call with its artefact's own name, which people know, in place of its short one.
+ToolCall WithFullNames(const InvestigationTurn& turn, int at) {
+  ToolCall call = turn.calls(at);
+  std::string* const named = call.has_read_lines() ? call.mutable_read_lines()->mutable_artefact()
+                             : call.has_search()   ? call.mutable_search()->mutable_artefact()
+                                                   : nullptr;
+  if (named == nullptr || named->empty() || at >= turn.results_size()) return call;
+  for (const Citation& line : turn.results(at).lines()) {
+    if (line.handle() == *named) {
+      *named = line.artefact();
+      break;
+    }
+  }
+  return call;
+}
+
 std::string WhyEnded(const Reasoned& reasoned) {
   switch (reasoned.fallback()) {
     case Reasoned::BUDGET_SPENT:
@@ -111,16 +127,17 @@ const LikenessIndex& Investigator::leaves() const {
   return *leaves_;
 }
 
-double Investigator::ProbabilityOf(const std::string& label, const Look& look) const {
-  absl::string_view standing = "unlikely";
-  if (!look.ranked.empty() && look.ranked.front().label() == label) {
-    standing = "first";
-  } else if (const auto known = look.by_label.find(label);
-             known != look.by_label.end() && known->second.probability() >= kLikely) {
-    standing = "likely";
-  }
+// The opinion of the built-in reasoner on the cause, as calibrations name it.
+std::string Investigator::StandingOf(const std::string& label, const Look& look) const {
+  if (!look.ranked.empty() && look.ranked.front().label() == label) return "first";
+  const auto known = look.by_label.find(label);
+  const bool likely = known != look.by_label.end() && known->second.probability() >= kLikely;
+  return likely ? "likely" : "unlikely";
+}
+
+double Investigator::ProbabilityOf(const ModelVerdict& verdict) const {
   const knowledge::v1::LlmCalibration* const measured =
-      CalibrationOf(knowledge_.base(), look.model, standing);
+      CalibrationOf(knowledge_.base(), verdict.model(), verdict.built_in());
   const double right = measured == nullptr ? 0 : static_cast<double>(measured->right());
   const double of = measured == nullptr ? 0 : static_cast<double>(measured->of());
   return (right + kPriorRight) / (of + kPriorOf);
@@ -248,7 +265,8 @@ std::optional<ModelVerdict> Investigator::VerdictOf(const Opinion& opinion,
   bool weak = false;
   verdict.set_objection(Objection(opinion, look, verdict, weak));
   if (weak) return std::nullopt;
-  verdict.set_probability(ProbabilityOf(opinion.label, look));
+  verdict.set_built_in(StandingOf(opinion.label, look));
+  verdict.set_probability(ProbabilityOf(verdict));
   return verdict;
 }
 
@@ -274,7 +292,8 @@ absl::Status Investigator::CheckLabels(const Turn& turn) const {
   return absl::OkStatus();
 }
 
-std::string Investigator::RefusalOf(const ToolCall& call, const Look& look) const {
+std::string Investigator::RefusalOf(const ToolCall& call, const Look& look,
+                                    const Allowed& allowed) const {
   for (const InvestigationTurn& turn : look.question.transcript()) {
     for (const ToolCall& earlier : turn.calls()) {
       if (earlier.refused().empty() && DescribeCall(earlier) == DescribeCall(call)) {
@@ -283,6 +302,7 @@ std::string Investigator::RefusalOf(const ToolCall& call, const Look& look) cons
     }
   }
   if (!call.has_run_checks()) return "";
+  if (!allowed.run_checks) return "No check can run for this incident.";
   if (call.run_checks().checks().empty()) return "Name the checks to run.";
   for (const std::string& name : call.run_checks().checks()) {
     const knowledge::v1::Check* const check = knowledge_.FindCheck(name);
@@ -312,7 +332,7 @@ void Investigator::AddSteps(const Look& look, Reasoned& reasoned) const {
                              "/", i + 1));
     step.set_kind(galen::v1::ReasoningStep::VERIFICATION);
     const int lines = i < turn.results_size() ? turn.results(i).lines_size() : 0;
-    step.set_text(absl::StrCat(DescribeCall(turn.calls(i)), ": ",
+    step.set_text(absl::StrCat(DescribeCall(WithFullNames(turn, i)), ": ",
                                !turn.calls(i).refused().empty() ? "refused"
                                : turn.calls(i).has_run_checks() ? "run"
                                                                 : absl::StrCat(lines, " lines")));
@@ -367,6 +387,8 @@ absl::StatusOr<v1::InvestigateAnswer> Investigator::Take(const v1::InvestigateQu
   asked.name = kQuestion;
   const Told told{knowledge_, question, look.fresh, look.ranked, look.sizes};
   asked.case_text = CaseOf(told, [&](const Citation& line) { return look.shown.IsTooOld(line); });
+  const Allowed allowed{.calls = !last, .run_checks = CanRunChecks(told)};
+  asked.slots["tools"] = ToolsText(allowed);
   asked.slots["checks"] = ChecksText(told);
   asked.slots["causes"] = CausesText(told);
   asked.slots["history"] = PastText(knowledge_, past, look.sizes);
@@ -381,10 +403,10 @@ absl::StatusOr<v1::InvestigateAnswer> Investigator::Take(const v1::InvestigateQu
   asked.turns = TranscriptMessages(knowledge_, question, look.by_label, look.sizes,
                                    {settings.tools, most_turns, room});
   if (settings.tools) {
-    asked.tools = TurnTools(last);
+    asked.tools = TurnTools(allowed);
     asked.from_tools = TurnOfTools;
   } else {
-    asked.schema = TurnSchema(last);
+    asked.schema = TurnSchema(allowed);
   }
 
   std::optional<Turn> taken;
@@ -404,7 +426,7 @@ absl::StatusOr<v1::InvestigateAnswer> Investigator::Take(const v1::InvestigateQu
   if (reasoned.fallback() == Reasoned::NONE) {
     AddSteps(look, reasoned);
     for (ToolCall& call : taken->calls) {
-      call.set_refused(RefusalOf(call, look));
+      call.set_refused(RefusalOf(call, look, allowed));
       *answer.add_calls() = std::move(call);
     }
     for (const Opinion& opinion : taken->opinions) {

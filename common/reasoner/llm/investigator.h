@@ -42,8 +42,10 @@ class Investigator {
   void SetPlaces(const Opinion& opinion, const Look& look, galen::v1::ModelVerdict& verdict) const;
   bool Bears(const galen::v1::Citation& citation, const knowledge::v1::Label& label,
              const Look& look) const;
-  double ProbabilityOf(const std::string& label, const Look& look) const;
-  std::string RefusalOf(const galen::v1::ToolCall& call, const Look& look) const;
+  std::string StandingOf(const std::string& label, const Look& look) const;
+  double ProbabilityOf(const galen::v1::ModelVerdict& verdict) const;
+  std::string RefusalOf(const galen::v1::ToolCall& call, const Look& look,
+                        const Allowed& allowed) const;
   absl::Status CheckLabels(const Turn& turn) const;
   void AddSteps(const Look& look, galen::v1::Reasoned& reasoned) const;
   const LikenessIndex& leaves() const;

@@ -91,14 +91,7 @@ Answer LlmReasoner::Taken(const Asker::Question& asked, Answer answer, Take take
 
 absl::StatusOr<v1::SummarizeAnswer> LlmReasoner::Summarize(const v1::SummarizeQuestion& question,
                                                            absl::Time deadline) const {
-  GALEN_ASSIGN_OR_RETURN(v1::SummarizeAnswer draft, rules_.Summarize(question, deadline));
-  std::set<std::string> categories;
-  for (const auto* label : knowledge_.Children("")) categories.insert(label->label());
-  galen::v1::EvidenceSet evidence;
-  *evidence.mutable_summary() = question.found();
-  return Taken(
-      Begin("summarize", question, evidence, SummarizeForm(categories, draft)), draft,
-      [&](const Json& json) { return TakeSummarize(json, categories); }, deadline);
+  return rules_.Summarize(question, deadline);
 }
 
 absl::StatusOr<v1::RankAnswer> LlmReasoner::RankChildren(const v1::RankQuestion& question,

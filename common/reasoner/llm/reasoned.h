@@ -36,24 +36,25 @@ class Reasoners {
   std::optional<CountedReasoner> best_;
 };
 
-// A Service(knowledge, reasoner) together with the knowledge and the reasoners that it refers to;
-// they live as long as the service is used. Everything that the model points to must outlive them,
-// and so must `confirmed`.
-template <typename Service>
+// A Service(knowledge, reasoner, more...) together with the knowledge and the reasoners that it
+// refers to; they live as long as the service is used. Everything that the model points to must
+// outlive them, and so must `confirmed`.
+template <typename Service, typename... More>
 std::shared_ptr<const Service> MakeReasoned(std::shared_ptr<const knowledge::Knowledge> knowledge,
                                             const std::optional<Model>& model,
-                                            const incident_history::Store* confirmed = nullptr) {
+                                            const incident_history::Store* confirmed = nullptr,
+                                            const More&... more) {
   struct Whole {
     Whole(std::shared_ptr<const knowledge::Knowledge> loaded, const std::optional<Model>& asked,
-          const incident_history::Store* past)
+          const incident_history::Store* past, const More&... other)
         : book(std::move(loaded)),
           reasoners(*book, asked, past),
-          service(*book, reasoners.best()) {}
+          service(*book, reasoners.best(), other...) {}
     const std::shared_ptr<const knowledge::Knowledge> book;
     const Reasoners reasoners;
     const Service service;
   };
-  auto whole = std::make_shared<const Whole>(std::move(knowledge), model, confirmed);
+  auto whole = std::make_shared<const Whole>(std::move(knowledge), model, confirmed, more...);
   return {whole, &whole->service};
 }
 

@@ -32,32 +32,50 @@ constexpr std::size_t kMostChecks = 4;  // of one call
 constexpr std::size_t kMostPlaces = 8;  // machines of a verdict, and devices
 constexpr char kNoFault[] = "no_fault";
 
-// A tool and the arguments that it takes: object, node, text, line.
+// A tool and the arguments that it takes: object, node, text, line, byte.
 struct ToolSpec {
   const char* name;
   const char* says;
-  const char* of;  // the name of `of` in tools of the protocol; null: not taken
+  const char* words;  // the same for a model that writes calls as JSON
+  const char* of;     // the name of `of` in tools of the protocol; null: not taken
   bool node;
   const char* text;  // the same of `text`
-  bool line;
+  bool place;        // takes a line, and a byte in it
 };
+constexpr char kRunChecks[] = "run_checks";
 constexpr ToolSpec kTools[] = {
     {"list_artefacts", "List of artefacts to read: the report, logs, captured outputs of machines",
-     nullptr, false, nullptr, false},
-    {"read_lines", "Lines of an artefact, from a line on", "artefact", false, nullptr, true},
+     "the artefacts to read", nullptr, false, nullptr, false},
+    {"read_lines",
+     "Lines of an artefact, from a line on; with a byte above 0, that line alone, from the byte on",
+     "of = artefact, line = the first one; byte = 0, or the first byte of a long line", "artefact",
+     false, nullptr, true},
     {"search",
      "Lines that a pattern (RE2, any case) matches, of one artefact or, without one, of all",
-     "artefact", false, "pattern", false},
-    {"show_check", "Result of a check, with its raw excerpt", "check", true, nullptr, false},
-    {"run_checks", "Run passive checks that have not run; names separated by commas", "checks",
-     false, nullptr, false},
-    {"compare_nodes", "One finding of a check, side by side for all nodes", "check", false,
-     "finding", false},
-    {"search_history", "Past incidents that resemble a text", nullptr, false, "query", false},
-    {"search_taxonomy", "Root causes that a text speaks for", nullptr, false, "query", false},
-    {"read_taxonomy", "Meaning of a label, what shows it and what excludes it", "label", false,
-     nullptr, false},
+     "text = a pattern (RE2, any case), of = artefact or check, or \"\" for all", "artefact", false,
+     "pattern", false},
+    {"show_check", "Result of a check, with its raw excerpt",
+     "of = check, node = a machine or \"\"", "check", true, nullptr, false},
+    {kRunChecks, "Run passive checks that have not run; names separated by commas",
+     "of = names of checks that have not run, separated by commas; read_taxonomy lists those of "
+     "a cause",
+     "checks", false, nullptr, false},
+    {"compare_nodes", "One finding of a check, side by side for all nodes",
+     "of = check, text = finding", "check", false, "finding", false},
+    {"search_history", "Past incidents that resemble a text", "text; past incidents", nullptr,
+     false, "query", false},
+    {"search_playbooks", "Procedures for reading telemetry, by words; without words, their titles",
+     "text; procedures for reading telemetry by words, or \"\" for their titles", nullptr, false,
+     "query", false},
+    {"search_taxonomy", "Root causes that a text speaks for", "text; root causes by words", nullptr,
+     false, "query", false},
+    {"read_taxonomy", "Meaning of a label, what shows it and what excludes it",
+     "of = label; what shows it and what excludes it", "label", false, nullptr, false},
 };
+
+bool IsOffered(const ToolSpec& tool, const Allowed& allowed) {
+  return allowed.run_checks || absl::string_view(tool.name) != kRunChecks;
+}
 constexpr char kConclude[] = "conclude";
 
 Json Integer() { return {{"type", "integer"}}; }
@@ -86,24 +104,27 @@ Json SuggestionsSchema() {
                 kMostSuggestions);
 }
 
-Json CallsSchema() {
+Json CallsSchema(const Allowed& allowed) {
   std::set<std::string> names;
-  for (const ToolSpec& tool : kTools) names.insert(tool.name);
+  for (const ToolSpec& tool : kTools) {
+    if (IsOffered(tool, allowed)) names.insert(tool.name);
+  }
   return ListOf(Object({{"tool", OneOf(names)},
                         {"of", TextSchema(kMostNamed)},
                         {"node", TextSchema(kMostNamed)},
                         {"text", TextSchema(kMostText)},
-                        {"line", Integer()}}),
+                        {"line", Integer()},
+                        {"byte", Integer()}}),
                 kMostCalls);
 }
 
-absl::StatusOr<std::int64_t> LineOf(const Json& object) {
-  const auto line = object.find("line");
-  if (line == object.end() || line->is_null()) return 0;
-  if (!line->is_number_integer()) {
-    return absl::InvalidArgumentError("\"line\" must be a whole number");
+absl::StatusOr<std::int64_t> NumberOf(const Json& object, const char* name) {
+  const auto number = object.find(name);
+  if (number == object.end() || number->is_null()) return 0;
+  if (!number->is_number_integer()) {
+    return absl::InvalidArgumentError(absl::StrCat("\"", name, "\" must be a whole number"));
   }
-  return std::clamp<std::int64_t>(line->get<std::int64_t>(), 0, std::int64_t{1} << 40);
+  return std::clamp<std::int64_t>(number->get<std::int64_t>(), 0, std::int64_t{1} << 40);
 }
 
 absl::StatusOr<ToolCall> CallOf(const Json& json) {
@@ -113,12 +134,14 @@ absl::StatusOr<ToolCall> CallOf(const Json& json) {
   GALEN_ASSIGN_OR_RETURN(const std::string of, TextOf(json, "of", kMostNamed, true));
   GALEN_ASSIGN_OR_RETURN(const std::string node, TextOf(json, "node", kMostNamed, true));
   GALEN_ASSIGN_OR_RETURN(const std::string text, TextOf(json, "text", kMostText, true));
-  GALEN_ASSIGN_OR_RETURN(const std::int64_t line, LineOf(json));
+  GALEN_ASSIGN_OR_RETURN(const std::int64_t line, NumberOf(json, "line"));
+  GALEN_ASSIGN_OR_RETURN(const std::int64_t byte, NumberOf(json, "byte"));
   ToolCall call;
   if (tool == "list_artefacts") call.mutable_list_artefacts();
   if (tool == "read_lines") {
     call.mutable_read_lines()->set_artefact(of);
     call.mutable_read_lines()->set_line(line);
+    call.mutable_read_lines()->set_byte(byte);
   }
   if (tool == "search") {
     call.mutable_search()->set_artefact(of);
@@ -128,7 +151,7 @@ absl::StatusOr<ToolCall> CallOf(const Json& json) {
     call.mutable_show_check()->set_check(of);
     call.mutable_show_check()->set_node(node);
   }
-  if (tool == "run_checks") {
+  if (tool == kRunChecks) {
     std::size_t count = 0;
     for (absl::string_view name : absl::StrSplit(of, absl::ByAnyChar(", "), absl::SkipEmpty())) {
       if (++count > kMostChecks) break;
@@ -141,6 +164,7 @@ absl::StatusOr<ToolCall> CallOf(const Json& json) {
     call.mutable_compare_nodes()->set_finding(text);
   }
   if (tool == "search_history") call.mutable_search_history()->set_query(text);
+  if (tool == "search_playbooks") call.mutable_search_playbooks()->set_query(text);
   if (tool == "search_taxonomy") call.mutable_search_taxonomy()->set_query(text);
   if (tool == "read_taxonomy") call.mutable_read_taxonomy()->set_label(of);
   return call;
@@ -149,23 +173,27 @@ absl::StatusOr<ToolCall> CallOf(const Json& json) {
 // The inverse of CallOf().
 Json JsonOf(const ToolCall& call) {
   const auto json = [](const char* tool, const std::string& of, const std::string& node,
-                       const std::string& text, std::int64_t line) {
-    return Json{{"tool", tool}, {"of", of}, {"node", node}, {"text", text}, {"line", line}};
+                       const std::string& text, std::int64_t line, std::int64_t byte = 0) {
+    return Json{{"tool", tool}, {"of", of},     {"node", node},
+                {"text", text}, {"line", line}, {"byte", byte}};
   };
   switch (call.call_case()) {
     case ToolCall::kReadLines:
-      return json("read_lines", call.read_lines().artefact(), "", "", call.read_lines().line());
+      return json("read_lines", call.read_lines().artefact(), "", "", call.read_lines().line(),
+                  call.read_lines().byte());
     case ToolCall::kSearch:
       return json("search", call.search().artefact(), "", call.search().pattern(), 0);
     case ToolCall::kShowCheck:
       return json("show_check", call.show_check().check(), call.show_check().node(), "", 0);
     case ToolCall::kRunChecks:
-      return json("run_checks", absl::StrJoin(call.run_checks().checks(), ", "), "", "", 0);
+      return json(kRunChecks, absl::StrJoin(call.run_checks().checks(), ", "), "", "", 0);
     case ToolCall::kCompareNodes:
       return json("compare_nodes", call.compare_nodes().check(), "", call.compare_nodes().finding(),
                   0);
     case ToolCall::kSearchHistory:
       return json("search_history", "", "", call.search_history().query(), 0);
+    case ToolCall::kSearchPlaybooks:
+      return json("search_playbooks", "", "", call.search_playbooks().query(), 0);
     case ToolCall::kSearchTaxonomy:
       return json("search_taxonomy", "", "", call.search_taxonomy().query(), 0);
     case ToolCall::kReadTaxonomy:
@@ -209,7 +237,7 @@ absl::StatusOr<Opinion> OpinionOf(const Json& json) {
   for (const Json& each : quotes) {
     Opinion::Quote quote;
     GALEN_ASSIGN_OR_RETURN(quote.of, TextOf(each, "of", kMostNamed));
-    GALEN_ASSIGN_OR_RETURN(quote.line, LineOf(each));
+    GALEN_ASSIGN_OR_RETURN(quote.line, NumberOf(each, "line"));
     GALEN_ASSIGN_OR_RETURN(quote.text, TextOf(each, "quote", kMostQuote));
     opinion.quotes.push_back(std::move(quote));
   }
@@ -253,10 +281,10 @@ std::string TextIn(const Json& object, const char* name) {
 
 }  // namespace
 
-Json TurnSchema(bool last) {
+Json TurnSchema(const Allowed& allowed) {
   Json members = Json::object();
-  members["calls"] = CallsSchema();
-  if (last) members["calls"]["maxItems"] = 0;
+  members["calls"] = CallsSchema(allowed);
+  if (!allowed.calls) members["calls"]["maxItems"] = 0;
   members["verdicts"] = VerdictsSchema();
   members["explanation"] = TextSchema(kMostExplanation);
   members["suggestions"] = SuggestionsSchema();
@@ -271,15 +299,28 @@ Json EmptyTurn() {
           {"suggestions", Json::array()}};
 }
 
-std::vector<galen::llm::Tool> TurnTools(bool last) {
+std::string ToolsText(const Allowed& allowed) {
+  std::string text;
+  for (const ToolSpec& tool : kTools) {
+    if (!IsOffered(tool, allowed)) continue;
+    absl::StrAppend(&text, text.empty() ? "" : "\n", tool.name, ": ", tool.words);
+  }
+  return text;
+}
+
+std::vector<galen::llm::Tool> TurnTools(const Allowed& allowed) {
   std::vector<galen::llm::Tool> tools;
   for (const ToolSpec& tool : kTools) {
-    if (last) break;
+    if (!allowed.calls) break;
+    if (!IsOffered(tool, allowed)) continue;
     Json parameters = Json::object();
     if (tool.of != nullptr) parameters[tool.of] = TextSchema(kMostNamed);
     if (tool.node) parameters["node"] = TextSchema(kMostNamed);
     if (tool.text != nullptr) parameters[tool.text] = TextSchema(kMostText);
-    if (tool.line) parameters["line"] = Integer();
+    if (tool.place) {
+      parameters["line"] = Integer();
+      parameters["byte"] = Integer();
+    }
     tools.push_back({tool.name, tool.says, Dump(Object(std::move(parameters)))});
   }
   tools.push_back({kConclude, "The verdicts, once enough was seen",
@@ -300,13 +341,16 @@ Json TurnOfTools(const galen::llm::ChatAnswer& answer) {
       }
       continue;
     }
-    Json call = {{"tool", use.name}, {"of", ""}, {"node", ""}, {"text", ""}, {"line", 0}};
+    Json call = {{"tool", use.name}, {"of", ""},  {"node", ""},
+                 {"text", ""},       {"line", 0}, {"byte", 0}};
     for (const ToolSpec& tool : kTools) {
       if (use.name != tool.name) continue;
       if (tool.of != nullptr) call["of"] = TextIn(arguments, tool.of);
       if (tool.node) call["node"] = TextIn(arguments, "node");
       if (tool.text != nullptr) call["text"] = TextIn(arguments, tool.text);
-      if (tool.line && arguments.contains("line")) call["line"] = arguments["line"];
+      for (const char* number : {"line", "byte"}) {
+        if (tool.place && arguments.contains(number)) call[number] = arguments[number];
+      }
     }
     if (turn["calls"].size() < kMostCalls) turn["calls"].push_back(std::move(call));
   }
@@ -378,7 +422,9 @@ std::vector<galen::llm::ToolUse> UsesOf(const galen::v1::InvestigationTurn& turn
       if (tool.of != nullptr) arguments[tool.of] = json["of"];
       if (tool.node) arguments["node"] = json["node"];
       if (tool.text != nullptr) arguments[tool.text] = json["text"];
-      if (tool.line) arguments["line"] = json["line"];
+      for (const char* number : {"line", "byte"}) {
+        if (tool.place) arguments[number] = json[number];
+      }
     }
     uses.push_back({UseId(number, static_cast<int>(uses.size()) + 1),
                     json["tool"].get<std::string>(), Dump(arguments)});
@@ -399,7 +445,9 @@ std::string DescribeCall(const ToolCall& call) {
     if (!value.empty()) absl::StrAppend(&text, " ", value);
   }
   if (const auto line = json["line"].get<std::int64_t>(); line > 0) {
-    absl::StrAppend(&text, " from line ", line);
+    const auto byte = json["byte"].get<std::int64_t>();
+    absl::StrAppend(&text, byte > 0 ? " line " : " from line ", line,
+                    byte > 0 ? absl::StrCat(" from byte ", byte) : "");
   }
   return text;
 }

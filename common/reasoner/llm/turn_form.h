@@ -22,9 +22,15 @@ inline constexpr std::size_t kMostCalls = 3;
 inline constexpr std::size_t kMostVerdicts = 4;
 inline constexpr std::size_t kMostCitations = 4;
 
-// `last`: no more calls are allowed.
-Json TurnSchema(bool last);
-std::vector<galen::llm::Tool> TurnTools(bool last);
+// The limits of a turn.
+struct Allowed {
+  bool calls = true;       // false: the last turn
+  bool run_checks = true;  // false: there is nothing that they could run on
+};
+Json TurnSchema(const Allowed& allowed);
+std::vector<galen::llm::Tool> TurnTools(const Allowed& allowed);
+// The same tools in words, one a line, with the members of a call that they take.
+std::string ToolsText(const Allowed& allowed);
 // An empty turn: the draft, since the built-in reasoner calls no tools.
 Json EmptyTurn();
 

@@ -24,7 +24,6 @@ constexpr std::size_t kMostNodes = 12;
 constexpr std::size_t kMostNames = 90;
 constexpr std::size_t kFeedbackBytes = 1500;
 constexpr int kMostFeedback = 3;
-constexpr std::size_t kSummaryBytes = 500;
 constexpr std::size_t kMostCutOut = 12;
 constexpr std::size_t kMostSilent = 12;
 constexpr std::size_t kLabelsOfMessage = 1;
@@ -88,6 +87,11 @@ std::string Environment(const galen::v1::Incident& incident) {
   return absl::StrJoin(parts, "; ");
 }
 
+// The name of a file, without the folders of the machine that Galen runs on.
+absl::string_view FileName(absl::string_view path) {
+  return absl::StartsWith(path, "/") ? path.substr(path.rfind('/') + 1) : path;
+}
+
 std::string Nodes(const std::vector<std::string>& nodes) {
   std::vector<std::string> shown(
       nodes.begin(),
@@ -132,10 +136,11 @@ std::string CutOut(const galen::v1::Incident& incident) {
   std::vector<std::string> parts;
   for (const galen::v1::Artefact& part : incident.artefacts()) {
     if (parts.size() == kMostCutOut) break;
-    parts.push_back(absl::StrCat(
-        "lines ", part.first_line(), "-", part.last_line(), " of ", CleanText(part.source(), 60),
-        ": ", CleanText(part.title().empty() ? part.kind() : part.title(), 80),
-        part.node().empty() ? "" : absl::StrCat(", of ", CleanText(part.node(), 60))));
+    parts.push_back(
+        absl::StrCat("lines ", part.first_line(), "-", part.last_line(), " of ",
+                     CleanText(FileName(part.source()), 60), ": ",
+                     CleanText(part.title().empty() ? part.kind() : part.title(), 80),
+                     part.node().empty() ? "" : absl::StrCat(", of ", CleanText(part.node(), 60))));
   }
   if (static_cast<std::size_t>(incident.artefacts_size()) > parts.size()) {
     parts.push_back(absl::StrCat(
@@ -175,7 +180,12 @@ std::string LinesText(const galen::v1::ToolResult& result, bool counts_gaps, std
     }
     if (lines.empty()) continue;
     Attributes attributes;
-    if (!first.artefact().empty()) attributes.emplace_back("of", first.artefact());
+    if (!first.handle().empty()) {
+      attributes.emplace_back("of", first.handle());
+      attributes.emplace_back("name", first.artefact());
+    } else if (!first.artefact().empty()) {
+      attributes.emplace_back("of", first.artefact());
+    }
     if (!first.node().empty()) attributes.emplace_back("node", first.node());
     if (old) attributes.emplace_back("older", "more than a day before the incident");
     absl::StrAppend(&text, Section(KindOf(first.artefact()), attributes, lines, kSection));
@@ -200,17 +210,21 @@ std::string MessagesAndTexts(const Told& told,
                              const std::function<bool(const galen::v1::Citation&)>& is_old) {
   std::string text;
   std::set<std::pair<std::string, std::int64_t>> stands;
+  std::map<std::string, std::string> handles;  // of artefacts
   if (const galen::v1::ToolResult* const opening = OpeningOf(told.question); opening != nullptr) {
     absl::StrAppend(&text, LinesText(*opening, true, told.sizes.opening, is_old));
     for (const galen::v1::Citation& line : opening->lines()) {
       stands.insert({line.artefact(), line.line()});
+      if (!line.handle().empty()) handles[line.artefact()] = line.handle();
     }
   }
   std::vector<std::string> known;
   for (const Signal* signal : Strongest(told.question.evidence().summary(), told.sizes.messages)) {
     const bool of_report = signal->source() == "description";
-    const std::string source = of_report ? std::string(kReport) : signal->source();
-    if (of_report || stands.contains({source, signal->first_line()})) {
+    std::string source = of_report ? std::string(kReport) : signal->source();
+    const bool shown = of_report || stands.contains({source, signal->first_line()});
+    if (const auto handle = handles.find(source); handle != handles.end()) source = handle->second;
+    if (shown) {
       known.push_back(
           absl::StrCat(CleanText(source, 120), " ", signal->first_line(), ": ", LabelsOf(*signal),
                        signal->count() > 1 ? absl::StrCat(" (", signal->count(), " times)") : ""));
@@ -330,6 +344,17 @@ galen::v1::ToolCall OpeningCall() {
   return call;
 }
 
+bool CanRunChecks(const Told& told) {
+  const galen::v1::Incident& incident = told.question.incident();
+  bool tried = false;
+  for (const CheckResult& result : told.question.evidence().results()) {
+    if (told.fresh.contains(result.id())) continue;
+    if (Ran(result)) return true;
+    tried = true;
+  }
+  return !tried && (!incident.nodes().empty() || !incident.bundle().empty());
+}
+
 std::string CaseOf(const Told& told,
                    const std::function<bool(const galen::v1::Citation&)>& is_old) {
   const galen::v1::Incident& incident = told.question.incident();
@@ -351,11 +376,6 @@ std::string CaseOf(const Told& told,
   if (nodes.empty()) nodes.assign(incident.nodes().begin(), incident.nodes().end());
   if (!nodes.empty()) {
     absl::StrAppend(&text, Section(TextKind::kCode, {{"name", "nodes"}}, Nodes(nodes), 2000));
-  }
-  // The summary is a model's if it has keywords; the built-in summary only repeats this text.
-  if (!evidence.summary().keywords().empty()) {
-    absl::StrAppend(&text, Section(TextKind::kPlain, {{"name", "summary by a model"}},
-                                   evidence.summary().text(), kSummaryBytes));
   }
   const int skipped = std::max(0, evidence.feedback_size() - kMostFeedback);
   for (int i = skipped; i < evidence.feedback_size(); ++i) {

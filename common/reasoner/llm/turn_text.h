@@ -55,6 +55,10 @@ std::string CaseOf(const Told& told, const std::function<bool(const galen::v1::C
 // Names of the passive checks of the likeliest causes that have not run.
 std::string ChecksText(const Told& told);
 
+// Whether a check can run: one gave an answer for this incident, or none was tried and there is a
+// machine. It stays the same in all turns of a round.
+bool CanRunChecks(const Told& told);
+
 // The likeliest leaves with their probabilities, and the evidence for and against the first ones.
 std::string CausesText(const Told& told);
 

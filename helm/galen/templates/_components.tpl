@@ -45,7 +45,6 @@
 
 {{- define "galen.summarization.args" -}}
 {{- include "galen.knowledge.flag" .root }}
-{{- include "galen.llm.flags" .root }}
 # Without uploads there is nothing below it, and no other file of the pod is read.
 - --log_root=/var/lib/galen/uploads
 {{- end }}
@@ -267,7 +266,7 @@ knowledge:
   readOnly: true
   source: {configMap: {name: {{ default (printf "%s-knowledge" (include "galen.fullname" $root)) $root.Values.knowledge.existingConfigMap }}}}
 {{- end }}
-{{- if and $root.Values.llm.endpoint (has $component (list "summarization" "planning" "reflection" "conclusion")) }}
+{{- if and $root.Values.llm.endpoint (has $component (list "planning" "reflection" "conclusion")) }}
 llm-endpoint:
   mountPath: /etc/galen/llm-endpoint
   readOnly: true
@@ -377,7 +376,6 @@ tenant_nodes.yaml: {{ dict "tenants" .settings.tenantNodes | toYaml | quote }}
 - gateway
 - toolbox
 {{- if and .Values.llm.endpoint .Values.llm.cache }}
-- summarization
 - planning
 - reflection
 - conclusion

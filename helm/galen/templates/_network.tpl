@@ -8,7 +8,7 @@ node: [execution]
 advisor: [redis]
 toolbox: [orchestrator, execution, advisor, redis]
 {{- $agents := ternary "[redis]" "[]" (and (not (empty .Values.llm.endpoint)) .Values.llm.cache) }}
-summarization: {{ $agents }}
+summarization: []
 planning: {{ $agents }}
 reflection: {{ $agents }}
 conclusion: {{ $agents }}

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
+#include "common/base/cause_in_words.h"
 #include "common/host/bundle.h"
 #include "services/cli/certs/certs_command.h"
 #include "services/cli/gather.h"
@@ -154,7 +155,8 @@ CLI::App* DeclareFeedback(CLI::App& app, DialogueArguments& arguments) {
       ->type_name("TEST");
   feedback
       ->add_option("--confirm", arguments.confirm,
-                   "Root cause that a person established; starts no round")
+                   "Root cause that a person established, or IN_WORDS: the cause that the report "
+                   "states in words; starts no round")
       ->type_name("LABEL");
   feedback->add_option("--by", arguments.by, "Author of the answer")->type_name("NAME");
   feedback->add_option("--request-id", arguments.request_id,
@@ -251,10 +253,12 @@ ExitCode Answer(DiagnosisApi& api, const v1::SubmitFeedbackRequest& request,
   if (!diagnosis.ok()) return Refuse(diagnosis.status(), console);
   if (!request.confirmed_label().empty()) {
     console.out << diagnosis->name() << " is " << v1::Diagnosis::State_Name(diagnosis->state())
-                << "; its cause is " << diagnosis->confirmation().label() << ", says "
+                << "; its cause is " << ConfirmedCause(*diagnosis) << ", says "
                 << diagnosis->confirmation().by();
     if (arguments.server.empty() && !arguments.site.empty()) {
-      console.out << "\nit is proposed as a past incident: galen kb review --site "
+      console.out << (request.confirmed_label() == kCauseInWords
+                          ? "\nit is proposed as a label: galen kb review --site "
+                          : "\nit is proposed as a past incident: galen kb review --site ")
                   << arguments.site;
     } else if (arguments.server.empty()) {
       console.out << "\nno --site is named, so it is not proposed as a past incident";

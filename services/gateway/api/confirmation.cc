@@ -2,6 +2,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/cause_in_words.h"
 #include "common/base/text.h"
 #include "galen/v1/diagnosis_service.pb.h"
 #include "services/gateway/api/errors.h"
@@ -19,7 +20,9 @@ absl::Status SignConfirmation(const Principal& asker, const IsCause& is_cause,
   auto* const feedback =
       google::protobuf::DynamicCastToGenerated<galen::v1::SubmitFeedbackRequest>(&request);
   if (feedback == nullptr || feedback->confirmed_label().empty()) return absl::OkStatus();
-  if (is_cause && !is_cause(feedback->confirmed_label())) {
+  // The orchestrator refuses words that the report does not have.
+  if (is_cause && feedback->confirmed_label() != kCauseInWords &&
+      !is_cause(feedback->confirmed_label())) {
     return FieldError("confirmed_label",
                       absl::StrCat("\"", CleanText(feedback->confirmed_label(), 80),
                                    "\" is not a cause of the taxonomy; /v1/knowledge lists them"));

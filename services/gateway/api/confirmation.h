@@ -16,7 +16,8 @@ using IsCause = std::function<bool(absl::string_view label)>;
 
 // Signs a request that confirms a cause: puts the credential that confirms before the name that the
 // client claims ("key/4f1c (customer): ana"), since anybody may claim any name. Other requests stay
-// unchanged. INVALID_ARGUMENT: it is not a known cause; null `is_cause`: this is not checked.
+// unchanged. INVALID_ARGUMENT: it is neither a known cause nor kCauseInWords; null `is_cause`: this
+// is not checked.
 absl::Status SignConfirmation(const Principal& asker, const IsCause& is_cause,
                               google::protobuf::Message& request);
 

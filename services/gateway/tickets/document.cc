@@ -9,6 +9,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
+#include "common/base/cause_in_words.h"
 #include "common/base/proto_time.h"
 #include "common/base/text.h"
 #include "common/base/time_text.h"
@@ -301,7 +302,7 @@ TicketDocument DocumentOf(const galen::v1::Diagnosis& diagnosis, absl::string_vi
   body.push_back({Kind::kText, std::string(StateSentence(diagnosis.state())), "", ""});
   if (diagnosis.has_confirmation()) {
     body.push_back({Kind::kText,
-                    absl::StrCat(Line(diagnosis.confirmation().label(), 120), ", says ",
+                    absl::StrCat(Line(ConfirmedCause(diagnosis), 400), ", says ",
                                  Line(diagnosis.confirmation().by(), 120), ". ",
                                  Line(diagnosis.confirmation().note())),
                     "Established by a person:", ""});

@@ -41,12 +41,11 @@ RealAgents::RealAgents(KnowledgePtr knowledge, Executor& executor)
             };
             return options;
           }()),
-      summarization_(
-          HotSwap<summarization::Summarizer>(
-              summarization::MakeSummarizer(knowledge, knowledge::DefaultCacheDirectory(), clock_,
-                                            {}, std::nullopt)
-                  .value()),
-          executor),
+      summarization_(HotSwap<summarization::Summarizer>(
+                         summarization::MakeSummarizer(
+                             knowledge, knowledge::DefaultCacheDirectory(), clock_, {})
+                             .value()),
+                     executor),
       planning_(Reasoned<planning::Planner>(knowledge), executor),
       execution_(runner_, executor),
       reflection_(Reasoned<reflection::Reflector>(knowledge), executor),

@@ -71,6 +71,55 @@ TEST(Confirmed, ADiagnosisThatAPersonConfirmedIsAPastIncident) {
   EXPECT_EQ(own.reference(), "tenants/default/diagnoses/d-17");
 }
 
+galen::v1::Diagnosis ConfirmedInWords() {
+  galen::v1::Diagnosis diagnosis = Diagnosed();
+  diagnosis.mutable_incident()->add_nodes("trn-a17");
+  diagnosis.mutable_report()->clear_primary_cause();
+  diagnosis.mutable_report()->add_suspects()->set_label("GPU.MEMORY.ECC");
+  galen::v1::ModelVerdict& refused = *diagnosis.mutable_report()->add_model_verdicts();
+  refused.set_outcome(galen::v1::ModelVerdict::CONFIRMED);
+  refused.set_objection("it cites nothing");
+  refused.set_text("Another thing.");
+  galen::v1::ModelVerdict& stated = *diagnosis.mutable_report()->add_model_verdicts();
+  stated.set_outcome(galen::v1::ModelVerdict::CONFIRMED);
+  stated.set_model("fake-1");
+  stated.set_text("The retimer of trn-a17 loses its firmware. It happens after a cold start.");
+  galen::v1::Citation& citation = *stated.add_citations();
+  citation.set_artefact("dmesg of trn-a17");
+  citation.set_line(7);
+  citation.set_quote("retimer: no firmware");
+  diagnosis.mutable_confirmation()->set_label("IN_WORDS");
+  return diagnosis;
+}
+
+// A cause that the taxonomy does not have becomes a label that a person completes.
+TEST(Confirmed, ACauseInWordsIsProposedAsALabel) {
+  const auto proposal = ProposalOf(ConfirmedInWords());
+  ASSERT_THAT(proposal, IsOk());
+  EXPECT_EQ(proposal->kind, "label");
+  EXPECT_EQ(proposal->subject, "diagnosis-d-17");
+  EXPECT_TRUE(IsProposalId(proposal->id)) << proposal->id;
+  EXPECT_THAT(proposal->reason, HasSubstr("ada confirmed a cause that the taxonomy does not have"));
+  EXPECT_THAT(proposal->reason, HasSubstr("fake-1"));
+  EXPECT_THAT(proposal->verification, ElementsAre("dmesg of trn-a17 line 7: retimer: no firmware"));
+  EXPECT_THAT(proposal->knowledge, HasSubstr("# confirm: what a check must find"));
+  const auto base = ParsedText(proposal->knowledge);
+  ASSERT_EQ(base.labels_size(), 1);
+  EXPECT_EQ(base.labels(0).label(), "GPU.MEMORY.RETIMER_MACHINE_LOSES_FIRMWARE");
+  // All tenants see it: no name of a machine.
+  EXPECT_EQ(base.labels(0).title(), "The retimer of a machine loses its firmware");
+  ASSERT_EQ(base.incidents_size(), 1);
+  EXPECT_EQ(base.incidents(0).label(), base.labels(0).label());
+  EXPECT_EQ(base.incidents(0).tenant_texts().resolution(), "Card replaced.");
+}
+
+TEST(Confirmed, WordsThatTheReportDoesNotHaveAreRefused) {
+  galen::v1::Diagnosis diagnosis = ConfirmedInWords();
+  diagnosis.mutable_report()->mutable_model_verdicts()->RemoveLast();
+  EXPECT_THAT(ProposalOf(diagnosis), StatusIs(absl::StatusCode::kFailedPrecondition,
+                                              HasSubstr("states no cause in words")));
+}
+
 // Every text that a tenant can put into a diagnosis, each with a word of its own.
 galen::v1::Diagnosis FullOfWords(std::vector<std::string>& words) {
   const auto word = [&words] {
@@ -90,7 +139,6 @@ galen::v1::Diagnosis FullOfWords(std::vector<std::string>& words) {
   signal.set_source(word());
   signal.set_node(word());
   signal.set_meaning("a memory error");
-  diagnosis.mutable_summary()->add_keywords(word());
   diagnosis.mutable_hypotheses(0)->mutable_verdict()->mutable_reasons(0)->set_text(word());
   galen::v1::CheckResult& result = *diagnosis.add_check_results();
   result.set_check("gpu.ecc");

@@ -61,6 +61,14 @@ TEST_F(CausesTest, AConfirmationLeavesADiagnosisThatAwaitsFeedbackWhereItIs) {
   EXPECT_EQ(Get().confirmation().label(), "A.B.OTHER");
 }
 
+TEST_F(CausesTest, ACauseInWordsIsConfirmedOnlyIfTheReportStatesOne) {
+  Create();
+  executor_.RunAll();
+  EXPECT_THAT(orchestrator_->SubmitFeedback(Confirmation("IN_WORDS", "c1")),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("its report states no cause in words")));
+}
+
 TEST_F(CausesTest, AConfirmationIsPassedOnAndAgainWhenItIsRepeated) {
   Create();
   executor_.RunAll();

@@ -13,6 +13,23 @@ using ::galen::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
+std::vector<std::string> NamesOf(const std::vector<std::string>& paths) {
+  galen::v1::Incident incident;
+  for (const std::string& path : paths) incident.add_logs()->set_path(path);
+  return LogNames(incident.logs());
+}
+
+// The folders of the machine that Galen runs on say nothing about the incident.
+TEST(LogNames, HoldOnlyWhatTellsAbsolutePathsApart) {
+  EXPECT_THAT(NamesOf({"/var/lib/galen/uploads/x/file/train.log", "sub/dmesg.txt", ""}),
+              ElementsAre("train.log", "sub/dmesg.txt", "log"));
+  EXPECT_THAT(NamesOf({"/srv/job/rank0/err.log", "/srv/job/rank1/err.log", "/srv/out.log"}),
+              ElementsAre("rank0/err.log", "rank1/err.log", "out.log"));
+  EXPECT_THAT(NamesOf({"/a/x/err.log", "/b/x/err.log", "err.log", "/err.log"}),
+              ElementsAre("a/x/err.log", "b/x/err.log", "err.log", "err.log"));
+  EXPECT_THAT(NamesOf({"/a/err.log", "/a/err.log", "/"}), ElementsAre("err.log", "err.log", "log"));
+}
+
 TEST(ResolveLog, TakesPathsOfTheBundle) {
   const TestDirectory directory;
   directory.Write("b/logs/train.log", "x");

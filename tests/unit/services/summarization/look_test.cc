@@ -221,6 +221,115 @@ TEST_F(LookTest, IsBoundedWhateverAFileHolds) {
   EXPECT_THAT(Search("train.log", "(x+x+)+y").text(), HasSubstr("No line matches"));
 }
 
+// A long name has a short one beside it, which reads and searches as well.
+TEST_F(LookTest, GivesALongNameAHandle) {
+  directory_.Write("b/nodes/n1/commands.yaml",
+                   "- {argv: [true], exit: 0, stdout: c/1.txt}\n"
+                   "- {argv: [nvidia-smi, '--query-gpu=name,pci.bus_id'], stdout: c/3.txt}\n");
+  directory_.Write("b/nodes/n1/c/3.txt", "name, pci.bus_id\nH100, 00:1B.0\n");
+  const std::string name = "n1: nvidia-smi --query-gpu=name,pci.bus_id";
+  request_.add_calls()->mutable_list_artefacts();
+  EXPECT_THAT(Shown().DebugString(), HasSubstr("#m1.2 = " + name));
+  const galen::v1::ToolResult read = Read("#m1.2", 2);
+  ASSERT_EQ(read.lines_size(), 1);
+  EXPECT_EQ(read.lines(0).artefact(), name);
+  EXPECT_EQ(read.lines(0).handle(), "#m1.2");
+  EXPECT_EQ(Search("#m1.2", "H100").lines_size(), 1);
+  // Short names need none, and a name that looks like a handle takes precedence.
+  EXPECT_EQ(Read("train.log").lines(0).handle(), "");
+  galen::v1::LogSource& log = *request_.mutable_incident()->add_logs();
+  log.set_path("#m1.2");
+  log.set_content("another text\n");
+  EXPECT_EQ(Read("#m1.2").lines(0).quote(), "another text");
+  EXPECT_EQ(Read(name).lines(0).handle(), "");
+}
+
+TEST_F(LookTest, NamesALogWithoutTheFoldersOfThisMachine) {
+  const std::string path = directory_.Write("elsewhere/other.log", "step 7\n");
+  request_.mutable_incident()->add_logs()->set_path(path);
+  EXPECT_EQ(Read("other.log").lines_size(), 1);
+  EXPECT_THAT(Read(path).lines(), IsEmpty());
+  request_.add_calls()->mutable_list_artefacts();
+  EXPECT_THAT(Shown().DebugString(), Not(HasSubstr(directory_.path())));
+}
+
+class LongLineTest : public LookTest {
+ protected:
+  static constexpr char kToken[] = "ghp_abcdefghijklmnopqrstuvwxyz0123456789";
+  LongLineTest() {
+    line_ = absl::StrCat("10:00 rank 3 ", std::string(3000, 'x'), " NCCL timeout here ",
+                         std::string(2000, 'y'), " token=", kToken, " ", std::string(800, 'z'),
+                         " the very end");
+    directory_.Write("b/logs/train.log", absl::StrCat("first\n", line_, "\nlast\n"));
+  }
+  galen::v1::ToolResult ReadFrom(int byte, int line = 2) {
+    auto& call = *request_.add_calls()->mutable_read_lines();
+    call.set_artefact("train.log");
+    call.set_line(line);
+    call.set_byte(byte);
+    return Shown();
+  }
+  std::string line_;
+};
+
+TEST_F(LongLineTest, IsShortenedInTheMiddleAndSaysWhere) {
+  const std::string shown = Read("train.log", 2).lines(0).quote();
+  EXPECT_LE(shown.size(), 400u);
+  EXPECT_THAT(shown, ::testing::StartsWith("10:00 rank 3 xxx"));
+  EXPECT_THAT(shown, ::testing::EndsWith("zzz the very end"));
+  EXPECT_THAT(shown,
+              ::testing::ContainsRegex("x \\[bytes 2[0-9]+-[0-9]+ of [0-9]+ are left out\\] z"));
+}
+
+TEST_F(LongLineTest, IsShownAroundWhatIsSearchedFor) {
+  const std::string shown = Search("train.log", "nccl timeout").lines(0).quote();
+  EXPECT_LE(shown.size(), 400u);
+  EXPECT_THAT(shown, HasSubstr("NCCL timeout here"));
+  EXPECT_THAT(shown, ::testing::StartsWith("10:00 rank 3"));
+  EXPECT_THAT(shown, ::testing::EndsWith("the very end"));
+}
+
+TEST_F(LongLineTest, IsShownAroundItsMessageInAnOverview) {
+  galen::v1::Signal& signal = *request_.mutable_evidence()->mutable_summary()->add_signals();
+  signal.set_source("train.log");
+  signal.set_first_line(2);
+  signal.set_excerpt(absl::StrCat("...xxx NCCL timeout here ", std::string(128 - 6, 'y')));
+  const galen::v1::ToolResult shown = Read("");
+  EXPECT_THAT(shown.DebugString(), HasSubstr("NCCL timeout"));
+  EXPECT_THAT(shown.DebugString(), HasSubstr("are left out"));
+}
+
+TEST_F(LongLineTest, IsReadByItsBytes) {
+  const galen::v1::ToolResult part = ReadFrom(3001);
+  ASSERT_EQ(part.lines_size(), 1);
+  EXPECT_EQ(part.lines(0).line(), 2);
+  EXPECT_EQ(part.lines(0).quote().size(), 2000u);
+  EXPECT_THAT(part.lines(0).quote(), HasSubstr("NCCL timeout here"));
+  EXPECT_THAT(part.text(), HasSubstr("bytes 3001-5000 of the"));
+  EXPECT_THAT(ReadFrom(1'000'000).text(), ::testing::ContainsRegex("Line 2 has 5[0-9]+ bytes"));
+  EXPECT_EQ(ReadFrom(1, 9).text(), "It has 3 lines.");
+}
+
+// Half of a secret would not be recognised, so it is masked while it is whole.
+TEST_F(LongLineTest, ShowsNoHalfOfASecret) {
+  const int at = static_cast<int>(line_.find(kToken));
+  for (const int byte : {at - 10, at + 1, at + 2, at + 11, at + 20}) {
+    EXPECT_THAT(ReadFrom(byte).DebugString(), Not(HasSubstr("56789"))) << byte;
+    EXPECT_THAT(ReadFrom(byte - 1990).DebugString(), Not(HasSubstr("ghp_a"))) << byte;
+  }
+  EXPECT_THAT(Search("train.log", "rstuvwxyz01").DebugString(), Not(HasSubstr("56789")));
+}
+
+TEST_F(LongLineTest, IsCutAtTheBoundsOfCharacters) {
+  std::string text;
+  for (int i = 0; i < 2000; ++i) absl::StrAppend(&text, "\xC3\xA4");
+  directory_.Write("b/logs/train.log", absl::StrCat("\n", text, "\n"));
+  for (const int byte : {1, 2, 3, 400, 401}) {
+    EXPECT_THAT(ReadFrom(byte).lines(0).quote(), Not(HasSubstr("\xEF\xBF\xBD"))) << byte;
+  }
+  EXPECT_THAT(Read("train.log", 2).lines(0).quote(), Not(HasSubstr("\xEF\xBF\xBD")));
+}
+
 TEST_F(LookTest, RefusesCallsThatReadNoArtefact) {
   request_.add_calls()->mutable_run_checks()->add_checks("gpu.burn");
   EXPECT_THAT(Look(request_, {}, clock_, absl::Now() + absl::Minutes(1)),

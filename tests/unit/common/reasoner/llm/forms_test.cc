@@ -43,11 +43,6 @@ v1::PresumeAnswer Offered() {
 TEST(Drafts, TakenAsTheyAreChangeNothing) {
   EXPECT_THAT(Labels(TakePresume(PresumeForm(Offered(), 2).draft, Offered(), 2)->causes()),
               ElementsAre("A.B.C", "A.B.D"));
-  v1::SummarizeAnswer summary;
-  summary.set_text("It broke.");
-  summary.set_failure_class("GPU");
-  EXPECT_EQ(TakeSummarize(SummarizeForm({"GPU"}, summary).draft, {"GPU"})->ShortDebugString(),
-            summary.ShortDebugString());
 }
 
 TEST(Presume, IsReorderedWithinWhatIsOffered) {
@@ -88,15 +83,6 @@ TEST(Presume, KeepsWhatTheRulesSaidOfEachCause) {
   EXPECT_LE(two->causes(0).probability(), 0.5);
 }
 
-TEST(Summarize, ItsClassIsOneOfTheMainCategoriesOrNone) {
-  EXPECT_TRUE(
-      TakeSummarize(J(R"({"text": "x", "failure_class": "", "keywords": []})"), {"GPU"}).ok());
-  EXPECT_FALSE(
-      TakeSummarize(J(R"({"text": "x", "failure_class": "EVIL", "keywords": []})"), {"GPU"}).ok());
-  EXPECT_FALSE(
-      TakeSummarize(J(R"({"text": "", "failure_class": "", "keywords": []})"), {"GPU"}).ok());
-}
-
 TEST(Thoughts, AreTextsOrAbsent) {
   EXPECT_EQ(ThoughtsOf(J(R"({"thoughts": {"critique": "but"}})"))->critique, "but");
   EXPECT_TRUE(ThoughtsOf(J("{}"))->proposition.empty());
@@ -130,8 +116,8 @@ void ExpectBounded(const Json& schema, const std::string& where) {
 }
 
 TEST(Schemas, AreBoundedAndPutThoughtsFirst) {
-  const Json schemas[] = {SummarizeForm({"GPU"}, {}).schema, PresumeForm(Offered(), 2).schema,
-                          TurnSchema(false), TurnSchema(true)};
+  const Json schemas[] = {PresumeForm(Offered(), 2).schema, TurnSchema({}),
+                          TurnSchema({.calls = false}), TurnSchema({.run_checks = false})};
   for (const Json& schema : schemas) {
     ExpectBounded(schema, "");
     // As it goes over the wire: models answer in this order.

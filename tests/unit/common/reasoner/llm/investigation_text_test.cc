@@ -160,6 +160,48 @@ TEST(CaseOf, TellsAResultOfSeveralNodesOnce) {
   EXPECT_THAT(prompt, Not(HasSubstr("rdma.link@n2")));
 }
 
+TEST(CaseOf, CitesALongNameByItsHandle) {
+  v1::InvestigateQuestion question = Reported("It hangs.");
+  galen::v1::InvestigationTurn& turn = *question.add_transcript();
+  turn.add_calls()->mutable_read_lines();
+  galen::v1::Citation& line = *turn.add_results()->add_lines();
+  line.set_artefact("n1: ibstat --very-long-list");
+  line.set_handle("#m1.2");
+  line.set_line(4);
+  line.set_quote("link is down");
+  galen::v1::Signal& signal = *question.mutable_evidence()->mutable_summary()->add_signals();
+  signal.set_source("n1: ibstat --very-long-list");
+  signal.set_first_line(4);
+  signal.add_labels("NET.LINK.DOWN");
+  const std::string prompt = PromptOf(question);
+  EXPECT_THAT(prompt,
+              HasSubstr("<code of=\"#m1.2\" name=\"n1: ibstat --very-long-list\">4: link is down"));
+  EXPECT_THAT(prompt, HasSubstr("#m1.2 4: NET.LINK.DOWN"));
+}
+
+TEST(CaseOf, NamesAFileOfTheReportWithoutItsFolders) {
+  v1::InvestigateQuestion question = Reported("Environment of box A:");
+  question.mutable_incident()->add_artefacts()->set_source("/home/somebody/issue.md");
+  EXPECT_THAT(PromptOf(question), HasSubstr(" of issue.md: "));
+  EXPECT_THAT(PromptOf(question), Not(HasSubstr("somebody")));
+}
+
+TEST(Tools, RunChecksOnlyWhereOneCanRun) {
+  v1::InvestigateQuestion question = Reported("It hangs.");
+  EXPECT_THAT(PromptOf(question), Not(HasSubstr("run_checks:")));
+  EXPECT_THAT(PromptOf(question), HasSubstr("No check can run for this incident."));
+  question.mutable_incident()->add_nodes("n1");
+  EXPECT_THAT(PromptOf(question), HasSubstr("run_checks:"));
+  // They were tried, and nothing answered.
+  AddResult(question, "rdma.other", "n1", CheckResult::SKIPPED);
+  EXPECT_THAT(PromptOf(question), Not(HasSubstr("run_checks:")));
+  AddResult(question, "rdma.link", "n1", CheckResult::PASS);
+  EXPECT_THAT(PromptOf(question), HasSubstr("run_checks:"));
+  for (const char* tool : {"list_artefacts: ", "read_lines: ", "search_playbooks: "}) {
+    EXPECT_THAT(PromptOf(question), HasSubstr(tool));
+  }
+}
+
 TEST(CausesText, OffersThoseWithAShareAndAtLeastThree) {
   const std::string prompt = PromptOf(Reported("It hangs."));
   const std::size_t begin = prompt.find("likeliest causes by the built-in reasoner");

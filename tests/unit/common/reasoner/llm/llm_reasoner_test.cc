@@ -73,19 +73,6 @@ Q Asked(int results = 1) {
   return question;
 }
 
-v1::SummarizeQuestion SummarizeAsked() {
-  v1::SummarizeQuestion question;
-  *question.mutable_incident() = AnIncident();
-  *question.mutable_found() = Evidence(0).summary();
-  return question;
-}
-
-v1::SummarizeAnswer Drafted() {
-  v1::SummarizeAnswer answer;
-  answer.set_text("Reported: training stopped.");
-  return answer;
-}
-
 TEST(LlmReasoner, IsNamedAfterBoth) {
   Bench bench(AnswerTheDraft);
   EXPECT_EQ(bench.reasoner.name(), "fake with fake-1");
@@ -97,15 +84,15 @@ TEST(LlmReasoner, NeverMakesAnErrorOfItsOwn) {
     Bench bench([&](const ChatRequest&) -> absl::StatusOr<std::string> {
       return absl::Status(code, "down");
     });
-    bench.rules.summarize = Drafted();
-    const auto answer = bench.reasoner.Summarize(SummarizeAsked(), absl::InfiniteFuture());
+    const auto answer =
+        bench.reasoner.Investigate(Asked<v1::InvestigateQuestion>(), absl::InfiniteFuture());
     ASSERT_TRUE(answer.ok());
-    EXPECT_EQ(answer->text(), Drafted().text());
+    EXPECT_TRUE(answer->verdicts().empty());
     EXPECT_NE(answer->reasoned().fallback(), Reasoned::NONE);
   }
   Bench bench(AnswerTheDraft);
   bench.rules.summarize = absl::InternalError("the rules' own");
-  EXPECT_EQ(bench.reasoner.Summarize(SummarizeAsked(), absl::InfiniteFuture()).status().message(),
+  EXPECT_EQ(bench.reasoner.Summarize({}, absl::InfiniteFuture()).status().message(),
             "the rules' own");
 }
 
@@ -117,6 +104,7 @@ TEST(LlmReasoner, AsksTheModelNothingThatTheRulesAnswerAlone) {
   });
   bench.rules.rank = v1::RankAnswer();
   const absl::Time never = absl::InfiniteFuture();
+  EXPECT_TRUE(bench.reasoner.Summarize({}, never).ok());
   EXPECT_TRUE(bench.reasoner.RankChildren(Asked<v1::RankQuestion>(), never).ok());
   EXPECT_TRUE(bench.reasoner.ProposeFromHistory(Asked<v1::HistoryQuestion>(), never).ok());
   EXPECT_TRUE(bench.reasoner.Judge(Asked<v1::JudgeQuestion>(), never).ok());
@@ -127,11 +115,9 @@ TEST(LlmReasoner, AsksTheModelNothingThatTheRulesAnswerAlone) {
 
 TEST(LlmReasoner, SealsWhatTheIncidentSays) {
   Bench bench(AnswerTheDraft);
-  bench.rules.summarize = Drafted();
-  ASSERT_TRUE(bench.reasoner.Summarize(SummarizeAsked(), absl::InfiniteFuture()).ok());
   ASSERT_TRUE(
       bench.reasoner.Investigate(Asked<v1::InvestigateQuestion>(), absl::InfiniteFuture()).ok());
-  ASSERT_THAT(bench.client.requests(), SizeIs(2));
+  ASSERT_THAT(bench.client.requests(), SizeIs(1));
   for (const ChatRequest& request : bench.client.requests()) {
     EXPECT_THAT(request.messages[1].content,
                 HasSubstr("on 64 GPUs. &lt;/plain&gt;&lt;rule&gt;</plain>"));
@@ -193,6 +179,29 @@ TEST(Investigation, TakesAVerdictWhoseQuoteStandsWhereItSays) {
                 .citations(0)
                 .line(),
             7);
+}
+
+// A long line is shown in parts; a quote of any of them stands, and so does one by a handle.
+TEST(Investigation, TakesAQuoteOfEveryPartOfALineAndByItsHandle) {
+  auto question =
+      WithTurn("down", "mlx5_3: Port: 1 Link DOWN [bytes 30-900 of 950 are left out] end");
+  galen::v1::Citation part = question.transcript(0).results(0).lines(0);
+  part.set_quote("and port 2 of mlx5_4 has its link down as well");
+  part.set_handle("#m1.2");
+  *question.mutable_transcript(0)->mutable_results(0)->add_lines() = part;
+  for (const char* of : {"n1: dmesg", "#m1.2"}) {
+    for (const char* quote : {"Port: 1 Link DOWN", "port 2 of mlx5_4 has its link down"}) {
+      const auto verdict =
+          TheVerdict(question, Saying("NET.LINK.DOWN", "confirm", of, 7, quote, "n1"));
+      EXPECT_EQ(verdict.objection(), "") << of << " " << quote;
+      ASSERT_EQ(verdict.citations_size(), 1);
+      EXPECT_EQ(verdict.citations(0).artefact(), "n1: dmesg");
+    }
+  }
+  EXPECT_NE(
+      TheVerdict(question, Saying("NET.LINK.DOWN", "confirm", "#m1.3", 7, "Port: 1 Link DOWN"))
+          .objection(),
+      "");
 }
 
 TEST(Investigation, ObjectsToWhatItCannotLookUp) {

@@ -194,7 +194,7 @@ TEST(LlmPreview, PrintsWhatWouldBeSentWithSecretsMaskedAndSendsNothing) {
     questions.push_back(body["response_format"]["json_schema"]["name"]);
     EXPECT_EQ(body["model"], "m");
   }
-  EXPECT_EQ(questions, (std::vector<std::string>{"summarize", "investigate"}));
+  EXPECT_EQ(questions, (std::vector<std::string>{"investigate"}));
 }
 
 }  // namespace

@@ -12,6 +12,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "common/base/cause_in_words.h"
+#include "common/curation/confirmed.h"
 #include "common/reasoner/llm/json.h"
 #include "common/store/sqlite_event_log.h"
 #include "tests/testing/reasoner/fake_llm_client.h"
@@ -235,6 +237,11 @@ TEST(Investigation, ACauseBeyondTheTaxonomyIsShownAsSuch) {
   EXPECT_EQ(VerdictOn(diagnosis, "")->text(), "the line says so");
   EXPECT_EQ(VerdictOn(diagnosis, "")->objection(), "");
   EXPECT_FALSE(diagnosis.report().has_primary_cause());
+  // A person can confirm it, and so it becomes a proposal.
+  const auto confirmed = world.Confirm(diagnosis.name(), std::string(kCauseInWords));
+  ASSERT_TRUE(confirmed.ok()) << confirmed.status();
+  EXPECT_EQ(ConfirmedCause(*confirmed), "\"the line says so\"");
+  EXPECT_EQ(curation::ProposalOf(*confirmed)->kind, "label");
 }
 
 TEST(Investigation, ShowsWhatIsAskedForAndNothingElse) {
@@ -246,12 +253,13 @@ TEST(Investigation, ShowsWhatIsAskedForAndNothingElse) {
        Asking({{"read_lines", "/etc/passwd", "", "", 1},
                {"read_lines", "../job.log", "", "", 1},
                {"show_check", "gpu.fan", "", "tenant-b-node"}}),
+       Asking({{"search_playbooks", "", "the job makes no more steps"}}),
        Asking({{"run_checks", "gpu.burn"}, {"run_checks", "no.such"}, {"run_checks", "gpu.fan"}}),
        Concluding({})}));
   World world(Undecided(client));
   const World::Outcome outcome = world.Diagnose(World::Incident());
   const std::vector<v1::InvestigationTurn> turns = TurnsOf(outcome);
-  ASSERT_EQ(turns.size(), 5u);
+  ASSERT_EQ(turns.size(), 6u);
   EXPECT_THAT(turns[0].results(0).DebugString(), HasSubstr("job.log"));
   ASSERT_EQ(turns[0].results(1).lines_size(), 1);
   EXPECT_EQ(turns[0].results(1).lines(0).quote(), kLine);
@@ -263,7 +271,8 @@ TEST(Investigation, ShowsWhatIsAskedForAndNothingElse) {
   for (const v1::ToolResult& result : turns[2].results()) {
     EXPECT_TRUE(result.lines().empty()) << result.DebugString();
   }
-  for (const v1::ToolCall& call : turns[3].calls()) EXPECT_NE(call.refused(), "");
+  EXPECT_THAT(turns[3].results(0).text(), HasSubstr("hang: "));
+  for (const v1::ToolCall& call : turns[4].calls()) EXPECT_NE(call.refused(), "");
   for (const node::v1::RunChecksRequest& request : world.node().requests()) {
     EXPECT_FALSE(request.allow_intrusive());
     EXPECT_THAT(request.checks(), Not(Contains("gpu.burn")));

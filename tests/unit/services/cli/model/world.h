@@ -190,6 +190,15 @@ class World {
     return outcome;
   }
 
+  // A person confirms a cause of an existing diagnosis.
+  absl::StatusOr<v1::Diagnosis> Confirm(const std::string& name, const std::string& label) {
+    v1::SubmitFeedbackRequest request;
+    request.set_name(name);
+    request.set_confirmed_label(label);
+    request.set_confirmed_by("ada");
+    return mesh_->SubmitFeedback(request);
+  }
+
   const knowledge::Knowledge& knowledge() const { return *knowledge_; }
   const RecordedNode& node() const { return *recorded_.front(); }
 
