@@ -35,8 +35,8 @@ absl::StatusOr<std::string> FileIn(const Yaml& entry, const std::string& file, c
 }
 
 absl::StatusOr<SiteSource> ParseSource(const Yaml& entry, const std::string& file) {
-  GALEN_RETURN_IF_ERROR(
-      YamlFields(entry, file, {"name", "address", "key_file", "headers_file", "ca_file"}));
+  GALEN_RETURN_IF_ERROR(YamlFields(
+      entry, file, {"name", "address", "key_file", "headers_file", "ca_file", "tenants"}));
   SiteSource source;
   GALEN_ASSIGN_OR_RETURN(source.name, YamlNeeded(entry, file, "name"));
   if (!IsName(source.name)) {
@@ -49,6 +49,9 @@ absl::StatusOr<SiteSource> ParseSource(const Yaml& entry, const std::string& fil
   GALEN_ASSIGN_OR_RETURN(source.files.key, FileIn(entry, file, "key_file"));
   GALEN_ASSIGN_OR_RETURN(source.files.headers, FileIn(entry, file, "headers_file"));
   GALEN_ASSIGN_OR_RETURN(source.ca_file, FileIn(entry, file, "ca_file"));
+  if (const Yaml* const tenants = entry.Find("tenants"); tenants != nullptr) {
+    GALEN_ASSIGN_OR_RETURN(source.tenants, YamlTexts(*tenants, file, "tenants"));
+  }
   return source;
 }
 
@@ -102,6 +105,10 @@ absl::StatusOr<SiteSource> FindSiteSource(const std::vector<SiteSource>& sources
           absl::StrCat("--logs-from ", name, ": write ?query= and the query after the name"));
     }
     source.address.query = std::string(text.substr(query + kBeforeQuery.size()));
+  }
+  if (absl::StrContains(source.address.query, kJobName)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--logs-from ", name, ": its query has ", kJobName, "; write ?query= and the whole query"));
   }
   GALEN_RETURN_IF_ERROR(CheckQuery(source.address));
   return source;

@@ -17,15 +17,21 @@ struct SiteSource {
   StoreAddress address;  // with the query to use if nobody gives one; "": there is none
   http::CredentialFiles files;
   std::string ca_file;
+  std::vector<std::string> tenants;  // that may name it in a request to a mesh; "*": all
 };
+
+// Stands for the name of the job in a query.
+inline constexpr absl::string_view kJobName = "<job>";
 
 // Reads the site's file:
 //
 //   log_sources:
 //     - name: site
 //       address: loki+https://loki:3100     # as of ParseStoreAddress(), the query may be missing
-//       key_file: loki.key                  # these three: beside the file, or absolute; may be
-//       missing headers_file: loki.headers ca_file: loki.pem
+//       key_file: loki.key                  # beside this file, or absolute
+//       headers_file: loki.headers
+//       ca_file: loki.pem
+//       tenants: [acme]                     # who may name it in a mesh; "*": all; missing: nobody
 //
 // INVALID_ARGUMENT names the line.
 absl::StatusOr<std::vector<SiteSource>> ParseSiteSources(absl::string_view text,

@@ -265,6 +265,12 @@ struct LocalMesh::Parts {
         return evidence_store->AddTo(base, incident, id, clock.Now());
       };
     }
+    if (options.named_logs != nullptr && evidence_store != nullptr) {
+      orchestrator_options.fetch_logs = [named = options.named_logs, &clock](const auto& parent,
+                                                                             const auto& incident) {
+        return named->Fetch(parent, incident, clock.Now());
+      };
+    }
     orchestrator_options.on_cause = [&failure_store](const v1::Diagnosis& diagnosis) {
       return failure_store.Note(diagnosis);
     };

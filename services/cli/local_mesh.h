@@ -12,6 +12,7 @@
 #include "common/clients/clients.h"
 #include "common/knowledge/knowledge.h"
 #include "common/log_analysis/scan/scanner.h"
+#include "common/log_sources/named_logs.h"
 #include "common/observability/metrics/registry.h"
 #include "common/phrases/outcome.h"
 #include "common/reasoner/llm/asker.h"
@@ -45,6 +46,8 @@ class LocalMesh final : public DiagnosisApi {
     // Prometheus servers, or data folders of some (telemetry::OpenSources). Incidents that name no
     // machine are then about those that they know.
     std::vector<telemetry::SourceAddress> prometheus;
+    // Log sources of the site that incidents may name; null: none.
+    std::shared_ptr<const log_sources::NamedLogs> named_logs;
     // The source that those name, if it is open already.
     std::optional<telemetry::OpenedSource> counters;
     std::string history;  // directory of the site's own past incidents (SiteHistory); "": none

@@ -166,6 +166,12 @@ ExitCode RunUp(const Arguments& arguments, Console& console) {
     return ExitCodeOf(sources.status());
   }
   options.prometheus = *std::move(sources);
+  auto named_logs = arguments.sources.NamedLogs(arguments.knowledge);
+  if (!named_logs.ok()) {
+    console.err << "galen: " << named_logs.status().message() << std::endl;
+    return ExitCodeOf(named_logs.status());
+  }
+  options.named_logs = *std::move(named_logs);
   if (arguments.store.empty()) {
     std::error_code ignored;
     std::filesystem::create_directories(std::filesystem::path(options.store).parent_path(),
@@ -333,6 +339,7 @@ int Main(int argc, char** argv) {
   diagnose->add_option("--log", arguments.diagnose.logs, "A file to read, or -; repeatable")
       ->type_name("FILE");
   DeclareLogsFrom(*diagnose, arguments.sources);
+  DeclareLogSources(*diagnose, arguments.sources);
   diagnose->add_option("--node", arguments.diagnose.nodes, "A suspected node; repeatable")
       ->type_name("HOST");
   diagnose
@@ -406,6 +413,7 @@ int Main(int argc, char** argv) {
                  "Strategy of diagnoses that do not name one")
       ->type_name("NAME")
       ->capture_default_str();
+  DeclareLogSources(*up, arguments.sources);
   up->add_option("--drain-grace", arguments.drain_grace, "Seconds to drain after SIGTERM")
       ->capture_default_str();
   with_knowledge(up);

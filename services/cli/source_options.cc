@@ -41,12 +41,12 @@ absl::StatusOr<std::unique_ptr<log_sources::LogStore>> OpenOne(
                            log_sources::ParseStoreAddress(text));
     return log_sources::OpenStore(address, files, options.logs_ca_file, names);
   }
-  if (options.log_sources.empty()) {
+  if (options.site_log_sources.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(
         "--logs-from ", text, ": is a name, and --log-sources names no file of names"));
   }
   GALEN_ASSIGN_OR_RETURN(const std::vector<log_sources::SiteSource> site,
-                         log_sources::LoadSiteSources(options.log_sources));
+                         log_sources::LoadSiteSources(options.site_log_sources));
   GALEN_ASSIGN_OR_RETURN(log_sources::SiteSource source, log_sources::FindSiteSource(site, text));
   if (!files.key.empty()) source.files.key = std::move(files.key);
   if (!files.headers.empty()) source.files.headers = std::move(files.headers);
@@ -68,6 +68,16 @@ void KeepNewest(intake::Text& text) {
 absl::StatusOr<std::vector<telemetry::SourceAddress>> SourceOptions::Prometheus() const {
   return telemetry::PairSources(prometheus, prometheus_key_files, prometheus_headers_files,
                                 "--prometheus-");
+}
+
+absl::StatusOr<std::shared_ptr<const log_sources::NamedLogs>> SourceOptions::NamedLogs(
+    const std::vector<std::string>& knowledge) const {
+  if (site_log_sources.empty()) return nullptr;
+  GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> directories,
+                         knowledge::FindDirectories(knowledge));
+  GALEN_ASSIGN_OR_RETURN(log_sources::NamedLogs loaded,
+                         log_sources::NamedLogs::Load(site_log_sources, directories));
+  return std::make_shared<const log_sources::NamedLogs>(std::move(loaded));
 }
 
 CLI::Option* DeclarePrometheus(CLI::App& command, SourceOptions& options) {
@@ -94,6 +104,15 @@ CLI::Option* DeclarePrometheus(CLI::App& command, SourceOptions& options) {
   return prometheus;
 }
 
+void DeclareLogSources(CLI::App& command, SourceOptions& options) {
+  command
+      .add_option("--log-sources", options.site_log_sources,
+                  "The site's YAML file of log sources, which people name instead of their address "
+                  "(docs/intake.md)")
+      ->envname("GALEN_LOG_SOURCES")
+      ->type_name("FILE");
+}
+
 void DeclareLogsFrom(CLI::App& command, SourceOptions& options) {
   command
       .add_option(
@@ -118,12 +137,6 @@ void DeclareLogsFrom(CLI::App& command, SourceOptions& options) {
   command
       .add_option("--logs-ca-file", options.logs_ca_file,
                   "Certificates of the authority of these sources, instead of the system's")
-      ->type_name("FILE");
-  command
-      .add_option("--log-sources", options.log_sources,
-                  "The site's YAML file of log sources, whose names --logs-from takes: NAME, or "
-                  "NAME?query=QUERY")
-      ->envname("GALEN_LOG_SOURCES")
       ->type_name("FILE");
 }
 

@@ -2,6 +2,7 @@
 #define SERVICES_CLI_SOURCE_OPTIONS_H_
 
 #include <CLI/CLI.hpp>
+#include <memory>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "common/intake/recognise.h"
 #include "common/log_sources/labels.h"
 #include "common/log_sources/log_store.h"
+#include "common/log_sources/named_logs.h"
 #include "common/telemetry/open_source.h"
 #include "services/cli/diagnose.h"
 
@@ -27,13 +29,18 @@ struct SourceOptions {
   std::vector<std::string> logs_key_files;
   std::vector<std::string> logs_headers_files;
   std::string logs_ca_file;
-  std::string log_sources;  // the site's file (log_sources::LoadSiteSources); "": none
+  std::string site_log_sources;  // the site's file (log_sources::LoadSiteSources); "": none
 
   absl::StatusOr<std::vector<telemetry::SourceAddress>> Prometheus() const;
+  // The sources of --log-sources; null without it. `knowledge`: the directories of --knowledge.
+  absl::StatusOr<std::shared_ptr<const log_sources::NamedLogs>> NamedLogs(
+      const std::vector<std::string>& knowledge) const;
 };
 
 // Declares --prometheus and its files; gives --prometheus.
 CLI::Option* DeclarePrometheus(CLI::App& command, SourceOptions& options);
+// Declares --log-sources.
+void DeclareLogSources(CLI::App& command, SourceOptions& options);
 // Declares --logs-from and its files.
 void DeclareLogsFrom(CLI::App& command, SourceOptions& options);
 

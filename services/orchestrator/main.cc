@@ -25,6 +25,7 @@
 #include "common/curation/proposal_store.h"
 #include "common/intake/pasted_evidence_store.h"
 #include "common/knowledge/load.h"
+#include "common/log_sources/named_logs.h"
 #include "common/node_history/node_failure_store.h"
 #include "common/observability/log/log.h"
 #include "common/observability/metrics/process.h"
@@ -86,6 +87,10 @@ ABSL_FLAG(int, agent_attempts, galen::orchestrator::RetryLimits().unreachable,
 ABSL_FLAG(std::string, site, "",
           "The site's knowledge directory: a diagnosis whose cause a person confirms is proposed "
           "there as a past incident. Empty: confirmations are stored only.");
+ABSL_FLAG(
+    std::string, log_sources, "",
+    "YAML file with the site's log sources, which incidents may name instead of sending a log "
+    "(docs/intake.md). Needs --evidence. Empty: none.");
 ABSL_FLAG(
     std::string, evidence, "",
     "Directory, below --bundle_root of execution and --log_root of summarization, where bundles "
@@ -204,6 +209,20 @@ absl::StatusOr<Options> OptionsFromFlags() {
     options.add_evidence = [evidence_store](const std::string& base, const v1::Incident& incident,
                                             const std::string& id) {
       return evidence_store->AddTo(base, incident, id, absl::Now());
+    };
+  }
+  if (const std::string file = absl::GetFlag(FLAGS_log_sources); !file.empty()) {
+    // Lines are kept as evidence, not in the log of events.
+    if (!options.take_evidence) {
+      return absl::InvalidArgumentError("--log_sources: needs --evidence, to keep what it reads");
+    }
+    GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> directories,
+                           knowledge::FindDirectories(absl::GetFlag(FLAGS_knowledge)));
+    GALEN_ASSIGN_OR_RETURN(log_sources::NamedLogs loaded,
+                           log_sources::NamedLogs::Load(file, directories));
+    const auto named = std::make_shared<const log_sources::NamedLogs>(std::move(loaded));
+    options.fetch_logs = [named](const std::string& parent, const v1::Incident& incident) {
+      return named->Fetch(parent, incident, absl::Now());
     };
   }
   options.on_lifecycle_event = [](absl::string_view news) { log::Info(news); };

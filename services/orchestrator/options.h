@@ -72,6 +72,12 @@ struct Options {
   // Missing: its text and logs are searched for messages only. An error refuses the request.
   std::function<absl::StatusOr<v1::Incident>(const v1::Incident& incident, const std::string& id)>
       take_evidence;
+  // Puts lines in place of the logs of a new incident whose path is "from:NAME" and that have no
+  // content (log_sources::NamedLogs::Fetch), before take_evidence. May block for some seconds. An
+  // error refuses the request. Missing: such logs are refused.
+  std::function<absl::StatusOr<v1::Incident>(const std::string& parent,
+                                             const v1::Incident& incident)>
+      fetch_logs;
   // Whether this many more bytes may be kept for a tenant ("tenants/acme"), and counts them; an
   // error refuses the request. Missing: no limit.
   std::function<absl::Status(const std::string& parent, std::size_t bytes)> take_bytes;

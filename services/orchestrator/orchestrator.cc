@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/functional/function_ref.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
@@ -83,9 +84,24 @@ std::string LastBundle(const State& state) {
   return state.incident.bundle();
 }
 
+// Whether a log stands for what a source of the site has.
+bool NamesLogSource(const google::protobuf::RepeatedPtrField<v1::LogSource>& logs) {
+  return std::any_of(logs.begin(), logs.end(), [](const v1::LogSource& log) {
+    return log.content().empty() && absl::StartsWith(log.path(), "from:");
+  });
+}
+
+absl::Status NoLogSources(absl::string_view field) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      field,
+      ": \"from:...\" is possible when a diagnosis is created, at a site with log sources; "
+      "send the log itself"));
+}
+
 // The evidence of an answer, as it is understood. nullopt: words alone.
 absl::StatusOr<std::optional<v1::Incident>> EvidenceOf(const v1::SubmitFeedbackRequest& request,
                                                        const State& state, const Options& options) {
+  if (NamesLogSource(request.evidence().logs())) return NoLogSources("evidence.logs");
   v1::Incident given;
   given.set_description(request.text());
   *given.mutable_logs() = request.evidence().logs();
@@ -231,6 +247,11 @@ absl::StatusOr<v1::Diagnosis> Orchestrator::Create(const v1::CreateDiagnosisRequ
       absl::StrCat(request.parent(), "/diagnoses/",
                    request.diagnosis_id().empty() ? RandomId() : request.diagnosis_id()));
   *created.mutable_incident() = request.diagnosis().incident();
+  if (NamesLogSource(created.incident().logs())) {
+    if (!core_->options.fetch_logs) return NoLogSources("diagnosis.incident.logs");
+    GALEN_ASSIGN_OR_RETURN(*created.mutable_incident(),
+                           core_->options.fetch_logs(request.parent(), created.incident()));
+  }
   if (core_->options.take_evidence) {
     GALEN_ASSIGN_OR_RETURN(*created.mutable_incident(),
                            core_->options.take_evidence(created.incident(), RandomId()));

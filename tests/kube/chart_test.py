@@ -184,7 +184,7 @@ class WhatPodsMay(unittest.TestCase):
 class WhatHangsTogether(unittest.TestCase):
     def test_every_reference_leads_somewhere(self):
         """Secrets are the site's, made by cert-manager, or by the chart: all else is made by the chart."""
-        given = {"registry", "audit", "galen-https", "galen-redis", "galen-seal", "redis-password", "llm-key", "galen-integrations", "galen-history", "prometheus-token", "mimir-key", "training-jobs"}
+        given = {"registry", "audit", "galen-https", "galen-redis", "galen-seal", "redis-password", "llm-key", "galen-integrations", "galen-history", "prometheus-token", "mimir-key", "log-sources", "training-jobs"}
         for name, objects in every():
             there = {key(one) for one in objects}
             there |= {f"Secret/{one['metadata']['namespace']}/{one['spec']['secretName']}" for one in of(objects, "Certificate")}
@@ -306,6 +306,14 @@ class WhatHangsTogether(unittest.TestCase):
         for one in render():
             if key(one) == "NetworkPolicy/galen/galen-execution":
                 self.assertNotIn("9090", json.dumps(one["spec"]["egress"]))
+
+    def test_log_sources_are_the_orchestrators(self):
+        objects = render("--values", f"{CHART}/ci/uploads.yaml")
+        [container] = named(objects, "Deployment", "galen-orchestrator")["spec"]["template"]["spec"]["containers"]
+        [mount] = [one for one in container["volumeMounts"] if flags(container)["log_sources"].startswith(one["mountPath"] + "/")]
+        self.assertTrue(mount["readOnly"])
+        ways = named(objects, "NetworkPolicy", "galen-orchestrator")["spec"]["egress"]
+        self.assertIn([{"protocol": "TCP", "port": 3100}], [way["ports"] for way in ways])
 
     def test_a_pod_is_given_the_time_that_its_program_takes_to_drain(self):
         for name, objects in every():
@@ -462,6 +470,7 @@ class WhatIsRefused(unittest.TestCase):
         "kubernetes.nodes.actions: people approve them": ["kubernetes.nodes.actions={kubernetes.cordon}", "kubernetes.nodes.enabled=true", "gateway.enabled=false"],
         "set gateway.enabled=true": ["uploads.enabled=true", "gateway.enabled=false"],
         "networkPolicy.advisorFrom: there is no advisor": ["networkPolicy.advisorFrom[0].ipBlock.cidr=10.0.0.1/32"],
+        "orchestrator.logSources: what is read is kept": ["orchestrator.logSources.existingSecret=logs"],
         "execution.prometheus.more: there is no first server": ["execution.prometheus.more[0].url=http://thanos:9090"],
         "watch.earlyWarning: needs numbers over time": ["watch.earlyWarning.enabled=true"],
         "watch.earlyWarning.jobs, budget: are of early warning": ["watch.earlyWarning.jobs=training-jobs"],

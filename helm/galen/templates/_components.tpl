@@ -38,6 +38,9 @@
 - --evidence=/var/lib/galen/uploads/.evidence
 {{- include "galen.knowledge.flag" .root }}
 {{- end }}
+{{- if .settings.logSources.existingSecret }}
+- --log_sources=/etc/galen/logs/log_sources.yaml
+{{- end }}
 {{- range list "summarization" "planning" "execution" "reflection" "conclusion" }}
 - --{{ . }}={{ include "galen.address" (dict "root" $.root "component" .) }}
 {{- end }}
@@ -299,6 +302,12 @@ config:
   source: {secret: {secretName: {{ .secret }}, defaultMode: 0440, items: {{ toJson .files }}}}
 {{- end }}
 {{- end }}
+{{- end }}
+{{- if and (eq $component "orchestrator") .settings.logSources.existingSecret }}
+logs:
+  mountPath: /etc/galen/logs
+  readOnly: true
+  source: {secret: {secretName: {{ .settings.logSources.existingSecret }}, defaultMode: 0440}}
 {{- end }}
 {{- if and (eq $component "watch") .settings.earlyWarning.enabled .settings.earlyWarning.jobs }}
 jobs:

@@ -59,6 +59,9 @@
 {{- if and .Values.watch.earlyWarning.enabled (not .Values.execution.prometheus.url) }}
 {{- fail "watch.earlyWarning: needs numbers over time; set execution.prometheus.url as well" }}
 {{- end }}
+{{- if and .Values.orchestrator.logSources.existingSecret (not .Values.uploads.enabled) }}
+{{- fail "orchestrator.logSources: what is read is kept with uploads; set uploads.enabled as well" }}
+{{- end }}
 {{- if and .Values.execution.prometheus.more (not .Values.execution.prometheus.url) }}
 {{- fail "execution.prometheus.more: there is no first server; set execution.prometheus.url as well" }}
 {{- end }}

@@ -10,8 +10,8 @@ namespace galen::gateway {
 // A customer sends its own data and must not name files of the machines that Galen runs on.
 // INVALID_ARGUMENT with the field if a request does: the bundle of an incident or of an answer, or
 // a log without its content. With `uploads` both may be the name of an upload ("tenants/..."),
-// which is not a file of the server. PERMISSION_DENIED: it deletes a diagnosis. OK for other
-// requests. Pure.
+// which is not a file of the server. A log may name a log source of the site ("from:NAME").
+// PERMISSION_DENIED: it deletes a diagnosis. OK for other requests. Pure.
 absl::Status CheckForCustomer(const google::protobuf::Message& request, bool uploads = false);
 
 }  // namespace galen::gateway

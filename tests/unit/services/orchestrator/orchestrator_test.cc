@@ -26,6 +26,31 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::Pair;
 
+TEST_F(OrchestratorTest, ALogThatNamesASourceOfTheSiteIsFetchedOrRefused) {
+  v1::CreateDiagnosisRequest request = CreateRequest();
+  request.mutable_diagnosis()->mutable_incident()->add_logs()->set_path("from:site");
+  EXPECT_THAT(orchestrator_->Create(request).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("send the log itself")));
+  Options options;
+  options.owner = "b";
+  options.own_timer = false;
+  std::string asked_by;
+  options.fetch_logs = [&asked_by](const std::string& parent,
+                                   const v1::Incident& incident) -> absl::StatusOr<v1::Incident> {
+    asked_by = parent;
+    v1::Incident filled = incident;
+    filled.mutable_logs(0)->set_path("train-0.log");
+    filled.mutable_logs(0)->set_content("Traceback");
+    return filled;
+  };
+  Orchestrator with_sources(*log_, world_.agents(), clock_, executor_, options);
+  ASSERT_THAT(with_sources.Start(), IsOk());
+  const auto created = with_sources.Create(request);
+  ASSERT_THAT(created, IsOk());
+  EXPECT_EQ(asked_by, "tenants/t");
+  EXPECT_EQ(created->incident().logs(0).path(), "train-0.log");
+}
+
 TEST_F(OrchestratorTest, FindsTheCauseDeepInTheTaxonomy) {
   const absl::StatusOr<v1::Diagnosis> created = orchestrator_->Create(CreateRequest());
   ASSERT_THAT(created, IsOk());

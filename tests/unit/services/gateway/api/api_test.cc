@@ -227,14 +227,24 @@ TEST_F(ApiTest, EveryMethodAsksForItsScope) {
 }
 
 TEST_F(ApiTest, ACustomerNamesNoFileOfTheServer) {
-  for (const char* body :
-       {R"({"incident": {"description": "x", "bundle": "/etc"}})",
-        R"({"incident": {"description": "x", "logs": [{"path": "/etc/passwd"}]}})"}) {
+  for (
+      const char* body :
+      {R"({"incident": {"description": "x", "bundle": "/etc"}})",
+       R"({"incident": {"description": "x", "logs": [{"path": "/etc/passwd"}]}})",
+       R"({"incident": {"description": "x", "logs": [{"path": "from:../passwd"}]}})",
+       R"({"incident": {"description": "x", "logs": [{"path": "from:loki+http://a?query=b"}]}})"}) {
     const http::Response response = Ask("POST", kAll, "customer", body);
     EXPECT_EQ(response.status, 400);
     EXPECT_EQ(ReasonOf(response), "SERVER_PATH");
     EXPECT_EQ(Ask("POST", "/v1/tenants/acme/diagnoses", "operator", body).status, 200);
   }
+}
+
+TEST_F(ApiTest, ACustomerMayNameALogSourceOfTheSite) {
+  EXPECT_EQ(Ask("POST", kAll, "customer",
+                R"({"incident": {"description": "x", "logs": [{"path": "from:site-1"}]}})")
+                .status,
+            200);
 }
 
 TEST_F(ApiTest, ACustomerIsNotShownWhatConcernsTheProvider) {
