@@ -179,17 +179,17 @@ std::string ParentFor(const galen::v1::Report& report) {
 
 // The first long words of a text, as the last part of a label.
 std::string NameOf(absl::string_view words) {
-  constexpr std::size_t kLeast = 4;
-  constexpr std::size_t kMost = 4;
+  constexpr std::size_t kLeastLetters = 4;
+  constexpr std::size_t kMostWords = 4;
   std::vector<std::string> chosen;
   std::string word;
-  for (std::size_t i = 0; i <= words.size() && chosen.size() < kMost; ++i) {
+  for (std::size_t i = 0; i <= words.size() && chosen.size() < kMostWords; ++i) {
     const unsigned char c = i < words.size() ? static_cast<unsigned char>(words[i]) : ' ';
     if (absl::ascii_isalnum(c)) {
       word += absl::ascii_toupper(c);
       continue;
     }
-    if (word.size() >= kLeast && word.size() <= 20) chosen.push_back(word);
+    if (word.size() >= kLeastLetters && word.size() <= 20) chosen.push_back(word);
     word.clear();
   }
   return chosen.empty() ? "NOT_YET_NAMED" : absl::StrJoin(chosen, "_");

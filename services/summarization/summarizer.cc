@@ -128,6 +128,17 @@ class Reading {
     Take(result, source);
   }
 
+  // Reads logs of one incident, which tell their names apart.
+  absl::Status ReadLogs(const google::protobuf::RepeatedPtrField<LogSource>& logs,
+                        absl::Span<const std::string> roots, std::size_t max_signals) {
+    const std::vector<std::string> names = LogNames(logs);
+    for (int i = 0; i < logs.size(); ++i) {
+      GALEN_RETURN_IF_ERROR(ReadLog(logs[i], names[static_cast<std::size_t>(i)], roots));
+      Trim(max_signals);
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status ReadLog(const LogSource& log, const std::string& name,
                        absl::Span<const std::string> roots) {
     const Source source = SourceOf(log, name);
@@ -218,17 +229,6 @@ class Reading {
                                CleanText(capture.log.node(), 256));
     source.capture = true;
     ReadFile(**reader, source);
-  }
-
-  // Reads logs of one incident, which tell their names apart.
-  absl::Status ReadLogs(const google::protobuf::RepeatedPtrField<LogSource>& logs,
-                        absl::Span<const std::string> roots, std::size_t max_signals) {
-    const std::vector<std::string> names = LogNames(logs);
-    for (int i = 0; i < logs.size(); ++i) {
-      GALEN_RETURN_IF_ERROR(ReadLog(logs[i], names[static_cast<std::size_t>(i)], roots));
-      Trim(max_signals);
-    }
-    return absl::OkStatus();
   }
 
   // The name in the incident, made unique to keep evidence ids unique.

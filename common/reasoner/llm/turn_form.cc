@@ -422,8 +422,8 @@ std::vector<galen::llm::ToolUse> UsesOf(const galen::v1::InvestigationTurn& turn
       if (tool.of != nullptr) arguments[tool.of] = json["of"];
       if (tool.node) arguments["node"] = json["node"];
       if (tool.text != nullptr) arguments[tool.text] = json["text"];
-      for (const char* number : {"line", "byte"}) {
-        if (tool.place) arguments[number] = json[number];
+      for (const char* member : {"line", "byte"}) {
+        if (tool.place) arguments[member] = json[member];
       }
     }
     uses.push_back({UseId(number, static_cast<int>(uses.size()) + 1),
