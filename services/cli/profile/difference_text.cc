@@ -44,10 +44,13 @@ class DifferencePage {
 
   std::string Make() {
     Status();
-    const auto sizes = absl::StrFormat(
-        "%g GPUs with %g steps, beside %g GPUs with %g steps; means of a GPU and a step",
-        difference_.gpus.here, difference_.steps.here, difference_.gpus.against,
-        difference_.steps.against);
+    const auto size = [](double gpus, double steps) {
+      return absl::StrFormat("%g GPU%s with %g step%s", gpus, gpus == 1 ? "" : "s", steps,
+                             steps == 1 ? "" : "s");
+    };
+    const std::string sizes = absl::StrCat(
+        size(difference_.gpus.here, difference_.steps.here), ", beside ",
+        size(difference_.gpus.against, difference_.steps.against), "; means of a GPU and a step");
     Line("compared", sizes);
     Parts();
     Families();

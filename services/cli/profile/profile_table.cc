@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "services/cli/terminal.h"
@@ -38,7 +39,7 @@ std::vector<std::string> Table::Lines() const {
       absl::StrAppend(&line, i == 0 ? row[i] : "", space, i == 0 ? "" : row[i],
                       i + 1 < row.size() ? "  " : "");
     }
-    lines.push_back(line);
+    lines.emplace_back(absl::StripTrailingAsciiWhitespace(line));
   }
   return lines;
 }
