@@ -80,6 +80,15 @@ bool LooksLikePath(absl::string_view word) {
                      [&](absl::string_view ending) { return absl::EndsWith(word, ending); });
 }
 
+// Whether MLflow keeps a file beside the metrics of a run. Its tags, parameters and artifacts are
+// hundreds of small files.
+bool IsBesideMetrics(const fs::path& path) {
+  const fs::path run = path.parent_path();
+  std::error_code error;
+  return path.filename() != "metrics" && fs::is_directory(run / "metrics", error) &&
+         fs::is_regular_file(run / "meta.yaml", error);
+}
+
 class Gatherer {
  public:
   Gatherer(std::istream& standard_input, std::size_t run_bytes)
@@ -205,6 +214,10 @@ class Gatherer {
          at.increment(error)) {
       const std::string name = at->path().filename().string();
       if (absl::StartsWith(name, ".")) {
+        if (at->is_directory(error)) at.disable_recursion_pending();
+        continue;
+      }
+      if (IsBesideMetrics(at->path())) {
         if (at->is_directory(error)) at.disable_recursion_pending();
         continue;
       }

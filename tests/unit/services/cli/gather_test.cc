@@ -22,7 +22,6 @@ using ::galen::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::Not;
 using ::testing::SizeIs;
 
 constexpr char kXid[] =
@@ -67,25 +66,25 @@ TEST_F(Gather, TakesSentencesFilesFoldersAndStandardInputInAnyOrder) {
 TEST_F(Gather, NumbersThatATrainingProgramRecordedBecomeSeries) {
   scratch_.Write("mlruns/0/8f1c/metrics/train/loss", "1700000000123 2.5 0\n1700000010123 2.25 5\n");
   scratch_.Write("mlruns/0/8f1c/meta.yaml", "run_id: 8f1c\n");
+  scratch_.Write("mlruns/0/8f1c/tags/mlflow.user", "somebody");
   arguments_.words = {scratch_ / "mlruns"};
   const auto texts = Texts();
   ASSERT_THAT(texts, IsOk());
-  ASSERT_THAT(*texts, SizeIs(2));
-  EXPECT_EQ((*texts)[1].name, "8f1c");
+  ASSERT_THAT(*texts, SizeIs(1)) << "only the metrics of a run are of interest";
+  EXPECT_EQ((*texts)[0].name, "8f1c");
   EXPECT_THAT(
-      (*texts)[1].content,
+      (*texts)[0].content,
       HasSubstr("job_log_scalar{run_id=\"8f1c\",tag=\"train/loss\"} 2.25 1700000010.123\n"));
-  EXPECT_THAT((*texts)[1].content,
+  EXPECT_THAT((*texts)[0].content,
               HasSubstr("job_log_scalar_step_seconds{run_id=\"8f1c\"} 2 1700000010.123\n"));
   const auto gathered = Incident();
   ASSERT_THAT(gathered, IsOk());
-  ASSERT_THAT(gathered->incident.artefacts(), SizeIs(2));
-  EXPECT_EQ(gathered->incident.artefacts(1).kind(), "training.scalars");
-  EXPECT_FALSE(gathered->incident.artefacts(1).unread());
-  ASSERT_THAT(gathered->incident.logs(), Not(IsEmpty()));
-  const auto& log = *gathered->incident.logs().rbegin();
-  EXPECT_EQ(log.path(), "8f1c");
-  EXPECT_EQ(log.kind(), v1::LogSource::TOOL);
+  ASSERT_THAT(gathered->incident.artefacts(), SizeIs(1));
+  EXPECT_EQ(gathered->incident.artefacts(0).kind(), "training.scalars");
+  EXPECT_FALSE(gathered->incident.artefacts(0).unread());
+  ASSERT_THAT(gathered->incident.logs(), SizeIs(1));
+  EXPECT_EQ(gathered->incident.logs(0).path(), "8f1c");
+  EXPECT_EQ(gathered->incident.logs(0).kind(), v1::LogSource::TOOL);
 }
 
 TEST_F(Gather, AFileOfATrainingProgramWithoutNumbersStaysUnread) {
