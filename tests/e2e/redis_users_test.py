@@ -111,8 +111,10 @@ class RedisUsers(unittest.TestCase):
                                          headers={"Authorization": f"Bearer {key}", "Content-Type": "application/json"})
         with urllib.request.urlopen(request, timeout=60) as answer:
             name = json.loads(answer.read())["name"]
-        run = galen.galen("diagnose", "--bundle", f"{galen.EXAMPLES}/{EXAMPLE}", "--server", self.mesh.orchestrator.address)
+        run = galen.galen("diagnose", "--json", "--bundle", f"{galen.EXAMPLES}/{EXAMPLE}", "--server", self.mesh.orchestrator.address)
         self.assertEqual(run.returncode, 0, run.stderr)
+        deleted = galen.galen("delete", json.loads(run.stdout)["name"], "--server", self.mesh.orchestrator.address)
+        self.assertEqual(deleted.returncode, 0, deleted.stderr)
         self.assertTrue(name.startswith("tenants/acme/diagnoses/"))
         for process in self.mesh.processes:
             self.assertIsNone(process.process.poll(), process)

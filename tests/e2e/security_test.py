@@ -131,11 +131,11 @@ class SecureMesh(unittest.TestCase):
                               record.get("resource", "")))
 
     def test_every_service_writes_down_whose_key_a_diagnosis_is_of(self):
-        gateway = self.mesh.start("galen-gateway", f"--store={self.mesh.store}", f"--knowledge={galen.ROOT}/knowledge",
-                                  f"--orchestrator={self.mesh.orchestrator.address}")
         made = galen.galen("keys", "create", "--store", self.mesh.store, "--tenant", "acme")
         self.assertEqual(made.returncode, 0, made.stderr)
         key = made.stdout.strip()
+        gateway = self.mesh.start("galen-gateway", f"--store={self.mesh.store}", f"--knowledge={galen.ROOT}/knowledge",
+                                  f"--orchestrator={self.mesh.orchestrator.address}")
         body = json.dumps({"incident": {"description": "NCCL WARN Connect failed on every rank"}}).encode()
         request = urllib.request.Request(f"http://{gateway.address}/v1/tenants/acme/diagnoses", data=body,
                                          headers={"Authorization": f"Bearer {key}", "Content-Type": "application/json"})

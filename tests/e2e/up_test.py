@@ -11,7 +11,8 @@ import unittest
 import galen
 
 NOBODY = 65534
-CONNECT = "import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])"
+# Argument: the path; then, as another user, its number.
+CONNECT = "import os, socket, sys; len(sys.argv) > 2 and os.setuid(int(sys.argv[2])); socket.socket(socket.AF_UNIX).connect(sys.argv[1])"
 
 
 class Up:
@@ -55,7 +56,7 @@ class UpTest(unittest.TestCase):
             self.assertEqual(stat.S_IMODE(os.stat(f"{self.folder}/galen.db").st_mode), 0o600)
             subprocess.run([sys.executable, "-c", CONNECT, up.socket], check=True, timeout=60)
             if os.geteuid() == 0:
-                other = subprocess.run([sys.executable, "-c", CONNECT, up.socket], user=NOBODY, capture_output=True, text=True, timeout=60,
+                other = subprocess.run([sys.executable, "-c", CONNECT, up.socket, str(NOBODY)], capture_output=True, text=True, timeout=60,
                                        check=False)
                 self.assertIn("PermissionError", other.stderr)
             run = galen.galen("list", "--server", up.server)
