@@ -17,9 +17,9 @@ namespace {
 
 constexpr int kPage = 256;
 constexpr absl::Duration kLeastKeep = absl::Hours(1);
-// Diagnoses whose next look is remembered; the others are looked at in each pass.
+// Diagnoses whose next look is remembered; each pass examines the others.
 constexpr std::size_t kMostRemembered = 100'000;
-// When a diagnosis that waits, or cannot be read, is looked at again.
+// The pause before a diagnosis that waits, or cannot be read, is examined again.
 constexpr absl::Duration kLookAgain = absl::Hours(24);
 
 std::optional<absl::Duration> ParseKeep(absl::string_view text) {

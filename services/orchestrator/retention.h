@@ -28,7 +28,7 @@ struct RetentionPolicy {
 
   // Nothing is ever deleted.
   bool IsOff() const;
-  // Of this tenant ("acme").
+  // The time of this tenant ("acme").
   absl::Duration KeepFor(absl::string_view tenant) const;
 };
 
