@@ -29,8 +29,8 @@ using galen::v1::Verdict;
 using knowledge::v1::Label;
 
 // Suspects of a search that proved nothing: maximum number, minimum probability of each, and
-// minimum probability of the first to be presumed. Of 23 public reports with a first suspect between
-// 0.2 and 0.4, it was right in 17 (docs/decisions/019).
+// minimum probability of the first to be presumed. A first suspect between 0.2 and 0.4 was right in
+// 17 of 23 public reports (docs/decisions/019).
 constexpr int kNamedSuspects = 3;
 constexpr double kWorthNaming = 0.02;
 constexpr double kWorthPresuming = 0.25;
