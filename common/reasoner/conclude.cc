@@ -36,8 +36,8 @@ constexpr double kWorthNaming = 0.02;
 constexpr double kWorthPresuming = 0.25;
 // A report reads harmless if its words make "none of these" this much likelier (a logarithm), and if
 // it is this likely.
-constexpr double kReadsHarmless = 2;
-constexpr double kLikelyNone = 0.5;
+constexpr double kReadsHarmless = 3.2;
+constexpr double kLikelyNone = 0.7;
 
 // One piece of evidence for a cause.
 struct Ground {

@@ -284,11 +284,11 @@ class KnowledgeBuilder {
 // A case with all that it refers to.
 class Asked {
  public:
-  // `alike`: leaves that the words of the report make twenty times likelier.
+  // `alike`: leaves that the words of the report make 25 times likelier.
   Asked(const knowledge::Knowledge& knowledge, const galen::v1::EvidenceSet& evidence,
         const std::vector<std::string>& alike = {})
       : knowledge_(knowledge), index_(knowledge), rates_(knowledge), view_(evidence) {
-    for (const std::string& leaf : alike) alike_[leaf] = {3.0, "it fails"};
+    for (const std::string& leaf : alike) alike_[leaf] = {3.2, "it fails"};
   }
 
   Case the_case() const { return {knowledge_, index_, rates_, view_, alike_}; }
