@@ -395,8 +395,7 @@ absl::StatusOr<std::unique_ptr<LocalMesh>> LocalMesh::Start(const Options& given
   Options options = given;
   if (options.loaded == nullptr) GALEN_RETURN_IF_ERROR(options.Load());
   if (options.model.has_value() && options.playbooks == nullptr) {
-    GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> found,
-                           knowledge::FindDirectories(options.knowledge));
+    GALEN_ASSIGN_OR_RETURN(const auto found, knowledge::FindDirectories(options.knowledge));
     GALEN_ASSIGN_OR_RETURN(options.playbooks, planning::PlaybookTexts::Load(found));
   }
   GALEN_ASSIGN_OR_RETURN(std::unique_ptr<store::Store> opened, store::OpenStore(options.store));

@@ -229,10 +229,12 @@ class World {
     if (!history.empty()) {
       knowledge::v1::PastIncident& past = *base->add_incidents();
       past.set_id("past-hostile");
-      // Like the incident, however few words the text has: only then it is shown.
+      // Like the incident, whatever the text has, and the only one of its cause: only then it is
+      // shown.
       past.set_title(std::string(kDescription) + " " + history);
       past.set_description(past.title());
-      past.set_label("GPU.DUST");
+      for (int i = 0; i < 8; ++i) past.add_logs(kDescription);
+      past.set_label("GPU.FAN_STUCK");
     }
     return std::make_shared<const knowledge::Knowledge>(*std::move(base));
   }
