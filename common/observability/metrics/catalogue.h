@@ -27,7 +27,7 @@ inline constexpr absl::string_view kWatch = "watch";
 inline constexpr absl::string_view kGateway = "gateway";
 inline constexpr absl::string_view kReasoners = "summarization, planning, reflection, conclusion";
 inline constexpr absl::string_view kAskers =
-    "summarization, planning, reflection, conclusion, with `--llm`";
+    "planning, reflection, conclusion, with `--llm`";
 
 // ---- calls
 inline constexpr Description kServerCalls = {
