@@ -13,8 +13,8 @@
 namespace galen::knowledge {
 namespace {
 
-constexpr absl::string_view kSignalKeys[] = {"id",   "pattern", "where",   "strength",
-                                             "role", "labels",  "meaning", "outcome", "refutes"};
+constexpr absl::string_view kSignalKeys[] = {"id",     "pattern", "where",   "strength", "role",
+                                             "labels", "meaning", "outcome", "refutes"};
 constexpr absl::string_view kErrorCodeKeys[] = {"family", "code", "name", "meaning", "severity"};
 constexpr absl::string_view kHardwareKeys[] = {"model", "match", "facts", "reference"};
 constexpr absl::string_view kKernelLineKeys[] = {

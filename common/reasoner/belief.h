@@ -54,11 +54,11 @@ bool IsEvidence(const Observation& observation);
 struct Belief {
   const knowledge::v1::Label* leaf = nullptr;
   std::string node;
-  std::vector<Observation> observations;  // the weightiest first
-  std::vector<Entry> opposing;            // refute rules that are true
+  std::vector<Observation> observations;          // the weightiest first
+  std::vector<Entry> opposing;                    // refute rules that are true
   std::vector<const galen::v1::Signal*> denials;  // messages and words that speak against it
-  std::vector<Entry> absent;              // confirm rules that are definitely false
-  std::vector<Entry> unknown;             // rules of both kinds with unknown truth
+  std::vector<Entry> absent;                      // confirm rules that are definitely false
+  std::vector<Entry> unknown;                     // rules of both kinds with unknown truth
   // Logarithm of its odds against "no cause in the knowledge".
   double log_odds = 0;
 

@@ -34,8 +34,8 @@ using knowledge::v1::Label;
 constexpr int kNamedSuspects = 3;
 constexpr double kWorthNaming = 0.02;
 constexpr double kWorthPresuming = 0.25;
-// A report reads harmless if its words make "none of these" this much likelier (a logarithm), and if
-// it is this likely.
+// A report reads harmless if its words make "none of these" this much likelier (a logarithm), and
+// if it is this likely.
 constexpr double kReadsHarmless = 3.2;
 constexpr double kLikelyNone = 0.7;
 

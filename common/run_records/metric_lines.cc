@@ -11,7 +11,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "common/base/json_depth.h"
+#include "common/base/json_access.h"
 #include "nlohmann/json.hpp"
 
 namespace galen::run_records {
@@ -119,9 +119,7 @@ void ReadWandbLines(const std::string& path, ByteSource source, RunRecords& reco
   while (bytes.Line(kMostLine + 1, line)) {
     if (absl::StripAsciiWhitespace(line).empty()) continue;
     Json object;
-    if (line.size() <= kMostLine && JsonKeepsTo({.depth = 16}, line)) {
-      object = Json::parse(line, nullptr, false);
-    }
+    if (line.size() <= kMostLine) object = ParseJson(line, {.depth = 16});
     Scalars scalars;
     if (object.is_object()) TakeObject(object, "", 0, scalars);
     if (!scalars.time.has_value() || !(*scalars.time > 0 && *scalars.time < 1e11)) {

@@ -307,8 +307,8 @@ absl::StatusOr<v1::ConcludeResponse> ReportWriter::Conclude(const v1::ConcludeRe
   }
   if (!report.has_primary_cause() && !report.has_presumed_cause()) {
     report.set_headline(
-        answer.reads_harmless()
-            ? "The evidence does not show a cause; the report reads like those when nothing is wrong"
+        answer.reads_harmless() ? "The evidence does not show a cause; the report reads like those "
+                                  "when nothing is wrong"
         : report.suspects().empty()
             ? "The evidence does not show the cause"
             : absl::StrCat("No cause is proven; most likely: ", report.suspects(0).title()));

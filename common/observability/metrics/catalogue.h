@@ -26,8 +26,7 @@ inline constexpr absl::string_view kNode = "node";
 inline constexpr absl::string_view kWatch = "watch";
 inline constexpr absl::string_view kGateway = "gateway";
 inline constexpr absl::string_view kReasoners = "summarization, planning, reflection, conclusion";
-inline constexpr absl::string_view kAskers =
-    "planning, reflection, conclusion, with `--llm`";
+inline constexpr absl::string_view kAskers = "planning, reflection, conclusion, with `--llm`";
 
 // ---- calls
 inline constexpr Description kServerCalls = {

@@ -267,8 +267,8 @@ TEST(Judge, AMessageMaySpeakAgainstACauseAndAgainstAllBelowALabel) {
   const double in_words = JudgeOf(book, words.InWords(), "MAIN.SUB.ECC").probability();
   EXPECT_LT(denied, in_words) << "a person may be wrong";
   EXPECT_LT(in_words, alone);
-  EXPECT_LT(denied, JudgeOf(book, with("MAIN.SUB.ECC", galen::v1::WEAK), "MAIN.SUB.ECC")
-                        .probability());
+  EXPECT_LT(denied,
+            JudgeOf(book, with("MAIN.SUB.ECC", galen::v1::WEAK), "MAIN.SUB.ECC").probability());
   EXPECT_EQ(JudgeOf(book, with("MAIN.SUB", galen::v1::STRONG), "MAIN.SUB.ECC").probability(),
             denied);
   EXPECT_EQ(JudgeOf(book, with("MAIN.SUB.EC", galen::v1::STRONG), "MAIN.SUB.ECC").probability(),
