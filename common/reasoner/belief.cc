@@ -445,9 +445,10 @@ double AddedBy(double weight, const Belief& belief, Witness witness) {
   return Sum(more) - Sum(belief.observations);
 }
 
-Beliefs::Beliefs(const Case& the_case) : case_(the_case), all_(OddsOfNone(the_case)) {
+Beliefs::Beliefs(const Case& the_case) : case_(the_case) {
   std::vector<std::string> nodes = the_case.evidence.nodes();
   if (nodes.empty()) nodes.emplace_back();
+  bool is_seen = false;
   for (const Label* leaf : the_case.index.leaves()) {
     Standing& standing = standings_[leaf];
     for (const std::string& node : nodes) {
@@ -457,8 +458,12 @@ Beliefs::Beliefs(const Case& the_case) : case_(the_case), all_(OddsOfNone(the_ca
       }
     }
     all_ += std::exp(standing.on_nodes[standing.best].log_odds);
+    is_seen = is_seen || HasDefining(standing.on_nodes[standing.best]);
     ranked_.push_back(leaf);
   }
+  // Words do not outweigh a fault that was seen.
+  const double none = is_seen ? std::min(1.0, OddsOfNone(the_case)) : OddsOfNone(the_case);
+  all_ += none;
   const auto odds = [&](const Label* leaf) {
     const Standing& standing = standings_.at(leaf);
     return standing.on_nodes[standing.best].log_odds;
@@ -483,7 +488,7 @@ Beliefs::Beliefs(const Case& the_case) : case_(the_case), all_(OddsOfNone(the_ca
       pairs += both;
     }
   }
-  none_ = OddsOfNone(the_case) / (all_ + pairs);
+  none_ = none / (all_ + pairs);
   for (const Label* leaf : ranked_) {
     Standing& standing = standings_.at(leaf);
     standing.probability = (std::exp(odds(leaf)) + in_pairs[leaf]) / (all_ + pairs);

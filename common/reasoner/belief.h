@@ -131,7 +131,7 @@ class Beliefs {
   std::vector<const knowledge::v1::Label*> ranked_;
   std::vector<const knowledge::v1::Label*> proven_;
   double none_ = 1;
-  double all_;  // sum of the odds of all leaves and of "none of these"
+  double all_ = 0;  // sum of the odds of all leaves and of "none of these"
 };
 
 }  // namespace galen::reasoner

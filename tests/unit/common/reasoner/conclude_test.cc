@@ -207,6 +207,18 @@ TEST(Conclude, NoCauseIsPresumedIfTheReportReadsLikeOneWhenNothingIsWrong) {
   EXPECT_TRUE(harmless.reads_harmless());
 }
 
+TEST(Conclude, WordsThatReadHarmlessDoNotOutweighAFaultThatWasSeen) {
+  KnowledgeBuilder made = Three();
+  made.Leaf("MAIN.SUB.A").Confirm("a", "bad", Rule::EQ, "true");
+  const auto book = made.Make();
+  Scene scene(book);
+  scene.Saw("a", {Bool("bad", true)});
+  const auto probability = [&](const std::vector<std::string>& alike) {
+    return ConcludeOf(book, scene, {}, alike).suspects(0).probability();
+  };
+  EXPECT_EQ(probability({"NOTHING_WRONG"}), probability({}));
+}
+
 TEST(Conclude, WhatNothingWasSeenOfIsNoSuspectHoweverCommonItIs) {
   KnowledgeBuilder made = Three();
   made.Leaf("MAIN.SUB.A", "high").Confirm("a", "bad", Rule::EQ, "true");
