@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <map>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -289,11 +291,15 @@ double Against(const Case& the_case, const Belief& belief) {
     const double by_another = NamesAnother(the_case, *belief.leaf, entry) ? -kLeastByAnother : 0;
     refuted += std::min(by_another, RefutedBy(the_case, *entry.rule));
   }
+  // One line is one observation, however many patterns match it.
+  std::map<std::pair<absl::string_view, std::int64_t>, double> denied;
   for (const Signal* denial : belief.denials) {
     const double base = denial->strength() == galen::v1::WEAK ? kDeniedWeakly : kDeniedStrongly;
     const double share = denial->where() == galen::v1::DESCRIPTION ? kOfDenial : 1;
-    refuted += share * std::log(kRefutedThough / base);
+    double& least = denied[{denial->source(), denial->first_line()}];
+    least = std::min(least, share * std::log(kRefutedThough / base));
   }
+  for (const auto& [line, weight] : denied) refuted += weight;
   return std::max(sum, -kMostAbsent) + std::max(refuted, -kMostRefuted);
 }
 

@@ -273,6 +273,10 @@ TEST(Judge, AMessageMaySpeakAgainstACauseAndAgainstAllBelowALabel) {
             denied);
   EXPECT_EQ(JudgeOf(book, with("MAIN.SUB.EC", galen::v1::STRONG), "MAIN.SUB.ECC").probability(),
             alone);
+  Scene twice = strong;
+  twice.Read("all_clear_too", {}, galen::v1::STRONG, "another line", 2).Against("MAIN.SUB.ECC");
+  EXPECT_EQ(JudgeOf(book, twice, "MAIN.SUB.ECC").probability(), denied)
+      << "one line is one observation";
   const Verdict verdict = JudgeOf(book, strong, "MAIN.SUB.ECC");
   EXPECT_THAT(verdict.reasons(), Contains(Property(&Reason::direction, Reason::OPPOSES)));
 }
