@@ -138,7 +138,7 @@ class Arrows(unittest.TestCase):
         objects = render("--values", f"{chart.CHART}/ci/model.yaml", *WITH_ADVISOR)
         agents = {(service, "redis") for service in SERVICES if '"llm_cache"' in read(f"services/{service}/main.cc") or "llm_cache, " in
                   read(f"services/{service}/main.cc")}
-        self.assertEqual(len(agents), 4)
+        self.assertEqual(len(agents), 3)
         self.assertEqual(by_role(Network(objects).arrows()), arrows_of_code() | agents)
 
     def test_who_has_a_token_for_the_api_server_reaches_it_and_nobody_else(self):

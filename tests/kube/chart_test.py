@@ -216,7 +216,7 @@ class WhatHangsTogether(unittest.TestCase):
                     mounts = [mount["mountPath"] for mount in container["volumeMounts"]] + ["/usr/share/galen/knowledge"]
                     # --log_root is where alone files may be read: without uploads there are none.
                     arguments = [argument for argument in container.get("args", []) if not argument.startswith("--log_root=")]
-                    for path in re.findall(r"(?<=[=,])/[a-z/._-]+", " ".join(arguments)):
+                    for path in re.findall(r"(?<=[=,])/[a-z0-9/._-]+", " ".join(arguments)):
                         self.assertTrue(any(path == mount or path.startswith(mount + "/") for mount in mounts), f"{name}: {key(owner)}: {path}")
 
     def test_selectors_choose_the_pods_of_their_component_alone(self):
