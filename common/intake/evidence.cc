@@ -326,7 +326,8 @@ class Writer {
       return;
     }
     Log& log = logs_[{artefact.text, kind, node}];
-    if (!artefact.typed.empty()) log.Add(artefact.first_line, artefact.typed);
+    const std::string typed = WithoutSearches(artefact.typed);
+    if (!typed.empty()) log.Add(artefact.first_line, typed);
     log.Add(artefact.content_line, artefact.content);
   }
 

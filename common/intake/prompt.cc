@@ -250,6 +250,29 @@ Command ReadCommand(absl::string_view typed) {
   return command;
 }
 
+std::string WithoutSearches(absl::string_view typed) {
+  static constexpr std::array<absl::string_view, 10> kSearches = {
+      "grep", "egrep", "fgrep", "zgrep", "rg", "ag", "awk", "gawk", "sed", "perl"};
+  if (typed.size() > kMostPrompt) typed = typed.substr(0, kMostPrompt);
+  std::string left;
+  for (absl::string_view rest = typed; !rest.empty();) {
+    Words words(rest);
+    std::vector<std::string> argv = words.Take();
+    const absl::string_view operation = words.operation();
+    const absl::string_view part =
+        rest.substr(0, rest.size() - words.rest().size() - operation.size());
+    Command command;
+    while (!argv.empty() && DropWrapper(argv, command)) {
+    }
+    const std::string program = argv.empty() ? "" : BaseName(argv.front());
+    const bool searches = std::find(kSearches.begin(), kSearches.end(), program) != kSearches.end();
+    if (!searches) absl::StrAppend(&left, part, operation);
+    if (words.rest().size() >= rest.size()) break;
+    rest = words.rest();
+  }
+  return left;
+}
+
 bool IsContainerId(absl::string_view host) {
   return host.size() >= 12 && host.size() <= 64 &&
          std::all_of(host.begin(), host.end(),

@@ -37,6 +37,10 @@ struct Command {
 // any text.
 Command ReadCommand(absl::string_view typed);
 
+// What was typed, without programs that search and the words that they search for: these are no
+// output, and may be the words of a message. Pure; takes any text.
+std::string WithoutSearches(absl::string_view typed);
+
 // Whether a container runtime generated this name: 12 hexadecimal digits or more, at least one of
 // them 0 to 9. Such a host is a container on a machine of unknown name.
 bool IsContainerId(absl::string_view host);

@@ -48,9 +48,9 @@ void ReadRules(const FileContext& context, const Fields& label, absl::string_vie
     rule.set_observation(fields.Text("observation"));
     rule.set_context(fields.Bool("context"));
     rule.set_defining(fields.Bool("defining"));
-    if (rule.defining() && (rule.context() || key != "confirm")) {
-      fields.Error(fields.Find("defining")->line,
-                   "a rule that is context, or refutes, is not defining", "take `defining` out");
+    if (rule.defining() && rule.context()) {
+      fields.Error(fields.Find("defining")->line, "a rule that is context is not defining",
+                   "take `defining` or `context` out");
     }
     ReadWith(context, fields, rule);
     SetSource(context, node->line, *rule.mutable_source());

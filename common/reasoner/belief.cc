@@ -33,6 +33,11 @@ constexpr double kMostAbsent = 2.0;
 // How often a refutation occurs although the cause exists; guessed base of a refutation; the least
 // that one refutation subtracts, and the most that all of them subtract.
 constexpr double kRefutedThough = 0.1;
+// The same for a fact that excludes the cause by definition: a machine without the part. Then it
+// was misread, or read on another machine.
+constexpr double kExcludedThough = 0.003;
+// Share of a refutation by the part of an output that a person chose to show.
+constexpr double kOfPart = 0.5;
 constexpr double kRefutedBase = 0.4;
 constexpr double kGuessedRefutations = 4;
 constexpr double kLeastRefuted = 1.6;
@@ -206,9 +211,12 @@ void AddMessages(const Case& the_case, const Label& leaf, absl::string_view node
   for (const Signal* signal : the_case.evidence.SignalsFor(leaf.label())) {
     if (IsElsewhere(the_case, *signal, node)) continue;
     Observation seen;
-    seen.witness = IsWords(the_case, *signal)                 ? Witness::kPerson
-                   : signal->where() == galen::v1::KERNEL_LOG ? Witness::kMachine
-                                                              : Witness::kLog;
+    // What a tool printed is read by a check as well.
+    const bool of_machine =
+        signal->where() == galen::v1::KERNEL_LOG || signal->where() == galen::v1::TOOL_OUTPUT;
+    seen.witness = IsWords(the_case, *signal) ? Witness::kPerson
+                   : of_machine               ? Witness::kMachine
+                                              : Witness::kLog;
     seen.weight = WeightOf(the_case, *signal);
     seen.signal = signal;
     collector.Add(absl::StrCat(signal->source(), ":", signal->first_line()), std::move(seen));
@@ -290,6 +298,10 @@ double Against(const Case& the_case, const Belief& belief) {
   for (const Entry& entry : belief.opposing) {
     const double by_another = NamesAnother(the_case, *belief.leaf, entry) ? -kLeastByAnother : 0;
     refuted += std::min(by_another, RefutedBy(the_case, *entry.rule));
+  }
+  for (const Entry& entry : belief.opposing_in_part) {
+    const double share = entry.rule->defining() ? 1 : kOfPart;
+    refuted += share * RefutedBy(the_case, *entry.rule);
   }
   // One line is one observation, however many patterns match it.
   std::map<std::pair<absl::string_view, std::int64_t>, double> denied;
@@ -389,6 +401,8 @@ Belief Weigh(const Case& the_case, const Label& leaf, absl::string_view node) {
     if (entry.truth == Truth::kTrue) {
       belief.opposing.push_back(std::move(entry));
     } else if (entry.truth == Truth::kUnknown) {
+      Entry part = EvaluateRefuteByPart(the_case.knowledge, rule, the_case.evidence, node);
+      if (part.truth == Truth::kTrue) belief.opposing_in_part.push_back(std::move(part));
       belief.unknown.push_back(std::move(entry));
     }
   }
@@ -437,7 +451,8 @@ Prospect ProspectOfMessages() {
 
 double RefutedBy(const Case& the_case, const Rule& refute) {
   const double base = BaseOf(the_case.rates.Of(refute), kRefutedBase, kGuessedRefutations);
-  return std::min(-kLeastRefuted, std::log(kRefutedThough / base));
+  const double though = refute.defining() ? kExcludedThough : kRefutedThough;
+  return std::min(-kLeastRefuted, std::log(though / base));
 }
 
 double AddedBy(double weight, const Belief& belief, Witness witness) {

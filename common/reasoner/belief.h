@@ -56,6 +56,7 @@ struct Belief {
   std::string node;
   std::vector<Observation> observations;          // the weightiest first
   std::vector<Entry> opposing;                    // refute rules that are true
+  std::vector<Entry> opposing_in_part;            // those that hold for the part that was shown
   std::vector<const galen::v1::Signal*> denials;  // messages and words that speak against it
   std::vector<Entry> absent;                      // confirm rules that are definitely false
   std::vector<Entry> unknown;                     // rules of both kinds with unknown truth

@@ -258,6 +258,29 @@ Entry EvaluateRefute(const knowledge::Knowledge& knowledge, const Rule& rule,
   return entry;
 }
 
+Entry EvaluateRefuteByPart(const knowledge::Knowledge& knowledge, const Rule& rule,
+                           const EvidenceView& evidence, absl::string_view node) {
+  Entry entry;
+  entry.rule = &rule;
+  const CheckResult* const result = evidence.Find(rule.check(), node);
+  // A result of a part is skipped, with what the part tells.
+  if (result == nullptr || result->status() != CheckResult::SKIPPED || rule.with_size() > 0) {
+    return entry;
+  }
+  for (const Reading& reading : Read(rule, *result)) {
+    if (reading.finding->value_case() == Finding::VALUE_NOT_SET) continue;
+    if (reading.truth != Truth::kTrue ||
+        IsAbnormal(knowledge, rule.check(), *reading.finding, *result)) {
+      return entry;
+    }
+    entry.findings.push_back(reading.finding);
+  }
+  if (entry.findings.empty()) return entry;
+  entry.truth = Truth::kTrue;
+  entry.result = result;
+  return entry;
+}
+
 bool ReadsOnlyLogs(const knowledge::v1::Check& check) {
   return !check.reads().empty() &&
          std::all_of(check.reads().begin(), check.reads().end(),

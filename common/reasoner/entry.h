@@ -50,6 +50,12 @@ bool IsOnSome(const EvidenceView& evidence, const Entry& entry);
 Entry EvaluateRefute(const knowledge::Knowledge& knowledge, const knowledge::v1::Rule& rule,
                      const EvidenceView& evidence, absl::string_view node);
 
+// An all-clear over a part of an output: true if everything that the part tells satisfies the rule.
+// Unknown if it tells nothing, if it is not a part, and for rules over abnormal values or with
+// conditions.
+Entry EvaluateRefuteByPart(const knowledge::Knowledge& knowledge, const knowledge::v1::Rule& rule,
+                           const EvidenceView& evidence, absl::string_view node);
+
 // How much a true confirm entry can prove. See docs/reasoner.md.
 enum class Grade {
   // Also true on healthy machines (a version in use, a mode, a history): never proves anything.

@@ -114,6 +114,11 @@ void Tell(const Case& the_case, const Beliefs& beliefs, const Belief& belief, Ve
   for (const Entry& entry : belief.opposing) {
     AddReason(Reason::OPPOSES, Describe(the_case.knowledge, entry), entry, verdict);
   }
+  for (const Entry& entry : belief.opposing_in_part) {
+    AddReason(Reason::OPPOSES,
+              absl::StrCat("in the part that was shown: ", Describe(the_case.knowledge, entry)),
+              entry, verdict);
+  }
   for (const galen::v1::Signal* denial : belief.denials) {
     Reason& reason = *verdict.add_reasons();
     reason.set_direction(Reason::OPPOSES);

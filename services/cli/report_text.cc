@@ -99,6 +99,18 @@ void TellEvidence(const v1::Report& report, const v1::Cause& cause, absl::string
     page.Cut(i == 0 ? heading : "", lines[i]);
 }
 
+// What speaks against a cause that is not proven.
+void TellOpposing(const v1::Report& report, const v1::Cause& cause, Page& page) {
+  constexpr int kMost = 2;
+  int told = 0;
+  for (const std::string& id : cause.opposing_ids()) {
+    const v1::Evidence* evidence = FindEvidence(report, id);
+    if (evidence == nullptr) continue;
+    page.Cut(told == 0 ? "Against" : "", EvidenceText(*evidence));
+    if (++told == kMost) return;
+  }
+}
+
 std::string PercentText(double probability) {
   return absl::StrFormat("%.0f %%", std::floor(probability * 100));
 }
@@ -157,6 +169,7 @@ void TellAnswer(const v1::Diagnosis& diagnosis, Page& page) {
     page.Line("", Standing(cause, NotProven(cause)), Colour::kYellow);
     page.Blank();
     TellEvidence(report, cause, "Shown by", 3, page);
+    TellOpposing(report, cause, page);
     for (const v1::Cause& suspect : report.suspects()) {
       if (suspect.label() == cause.label()) continue;
       page.Line("Or",

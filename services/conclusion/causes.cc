@@ -43,16 +43,18 @@ std::string Explanation(const Verdict& verdict) {
 
 void AddEvidence(const Verdict& verdict, Cause& cause) {
   std::set<std::string> seen;
-  const auto add = [&](Reason::Direction direction) {
+  const auto add = [&](Reason::Direction direction, auto& ids) {
     for (const Reason& reason : verdict.reasons()) {
       if (reason.direction() != direction) continue;
       for (const std::string& id : reason.evidence_ids()) {
-        if (seen.insert(id).second) cause.add_evidence_ids(id);
+        if (seen.insert(id).second) ids.Add(std::string(id));
       }
     }
   };
-  add(Wanted(verdict.outcome()));
-  if (verdict.outcome() == Verdict::INCONCLUSIVE) add(Reason::OPPOSES);
+  add(Wanted(verdict.outcome()), *cause.mutable_evidence_ids());
+  if (verdict.outcome() == Verdict::INCONCLUSIVE) {
+    add(Reason::OPPOSES, *cause.mutable_opposing_ids());
+  }
 }
 
 void Describe(const Label* label, Cause& cause) {

@@ -88,8 +88,8 @@ void FillEvidence(const knowledge::Knowledge& knowledge, const galen::v1::Eviden
   absl::flat_hash_map<absl::string_view, const Signal*> signals;
   for (const Signal& signal : evidence.summary().signals()) signals[signal.id()] = &signal;
   std::set<std::string> cited;
-  const auto cite = [&](const Cause& cause) {
-    for (const std::string& id : cause.evidence_ids()) {
+  const auto cite_ids = [&](const auto& ids) {
+    for (const std::string& id : ids) {
       if (!cited.insert(id).second) continue;
       if (const auto it = results.find(id); it != results.end()) {
         *report.add_evidence() = OfCheck(*it->second);
@@ -99,6 +99,10 @@ void FillEvidence(const knowledge::Knowledge& knowledge, const galen::v1::Eviden
         *report.add_evidence() = OfIncident(knowledge, id);
       }
     }
+  };
+  const auto cite = [&](const Cause& cause) {
+    cite_ids(cause.evidence_ids());
+    cite_ids(cause.opposing_ids());
   };
   if (report.has_primary_cause()) cite(report.primary_cause());
   if (report.has_presumed_cause()) cite(report.presumed_cause());

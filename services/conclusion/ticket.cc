@@ -245,15 +245,23 @@ class Ticket {
 
   void TellEvidence() {
     std::vector<std::string> ids;
-    const auto take = [&](const Cause& cause) {
-      for (const std::string& id : cause.evidence_ids()) {
+    const auto add = [&](const auto& those) {
+      for (const std::string& id : those) {
         if (std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
       }
     };
+    const auto take = [&](const Cause& cause) { add(cause.evidence_ids()); };
     if (report_.has_primary_cause()) take(report_.primary_cause());
     for (const Cause& cause : report_.other_causes()) take(cause);
     if (report_.has_presumed_cause()) take(report_.presumed_cause());
     for (const Cause& suspect : report_.suspects()) take(suspect);
+    TellEvidence("Evidence", ids);
+    ids.clear();
+    if (report_.has_presumed_cause()) add(report_.presumed_cause().opposing_ids());
+    TellEvidence("Against the presumed cause", ids);
+  }
+
+  void TellEvidence(absl::string_view heading, const std::vector<std::string>& ids) {
     std::size_t told = 0;
     for (const std::string& id : ids) {
       const auto found =
@@ -261,7 +269,7 @@ class Ticket {
                        [&](const Evidence& evidence) { return evidence.id() == id; });
       if (found == report_.evidence().end()) continue;
       if (told == room_.lines) break;
-      if (told++ == 0) absl::StrAppend(&out_, "## Evidence\n\n");
+      if (told++ == 0) absl::StrAppend(&out_, "## ", heading, "\n\n");
       absl::StrAppend(&out_, "`", Inline(id, 200), "`: ", Inline(found->text(), room_.line), "\n");
       if (!found->excerpt().empty()) {
         absl::StrAppend(&out_, "\n", Quote(found->excerpt(), room_.line));

@@ -56,7 +56,7 @@ Survived::Survived(const triage::Signatures& signatures) {
     const triage::SignatureName parsed = triage::ParseSignatureName(name);
     if (parsed.kind == Kind::kDone || parsed.kind == Kind::kConnected) continue;
     if (inside->signatures->Add(pattern, nullptr) < 0) continue;
-    inside->reports.push_back(parsed.kind == Kind::kHarmless ? Failure::kNone
+    inside->reports.push_back(parsed.kind == Kind::kHarmless ? Failure::kHarmless
                               : parsed.of_start              ? Failure::kOfStart
                                                              : Failure::kOther);
   }
@@ -101,7 +101,7 @@ Survived::Until Survived::UntilLine(const log_scan::Scanner& scanner,
 bool Survived::Has(const Until& until, std::int64_t number, absl::string_view line) const {
   if (number >= std::max(until.done, until.connected)) return false;
   const Failure failure = FailureOf(line);
-  return failure == Failure::kOfStart || (failure == Failure::kOther && number < until.done);
+  return failure == Failure::kOfStart || (failure != Failure::kNone && number < until.done);
 }
 
 Survived::Failure Survived::FailureOf(absl::string_view line) const {

@@ -37,7 +37,8 @@ class Survived {
   bool Has(const Until& until, std::int64_t number, absl::string_view line) const;
 
  private:
-  enum class Failure { kNone, kOfStart, kOther };
+  // kHarmless: looks like a failure and is not one, such as a request that is tried again.
+  enum class Failure { kNone, kHarmless, kOfStart, kOther };
   // The failure that the line reports, which ends a program unless the program recovers.
   Failure FailureOf(absl::string_view line) const;
 

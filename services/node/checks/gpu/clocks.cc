@@ -112,7 +112,7 @@ absl::StatusOr<CheckOutput> CheckGpuClocks(const CheckContext& context) {
   if (!findings.any_known()) {
     return absl::FailedPreconditionError("no GPU of this node reports its clocks");
   }
-  return std::move(findings).Finish(sentence.Tell("not busy, at its own clocks"),
+  return std::move(findings).Finish(sentence, "not busy, at its own clocks",
                                     ExcerptOfFirst(state, "clocks", [&](const Gpu& gpu) {
                                       return RatioWhenBusy(gpu, busy).has_value();
                                     }));
@@ -138,7 +138,7 @@ absl::StatusOr<CheckOutput> CheckGpuThrottle(const CheckContext& context) {
   }
   const bool renamed = !Excerpt(state, state.gpus.front(), "clocks_event_reasons").empty();
   return std::move(findings).Finish(
-      sentence.Tell("no throttle reason active"),
+      sentence, "no throttle reason active",
       ExcerptOfFirst(state, renamed ? "clocks_event_reasons" : "clocks_throttle_reasons",
                      [](const Gpu& gpu) { return !ThrottleText(gpu.throttle).empty(); }));
 }

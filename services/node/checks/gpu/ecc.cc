@@ -74,7 +74,7 @@ absl::StatusOr<CheckOutput> CheckGpuEcc(const CheckContext& context) {
   if (!findings.any_known()) {
     return absl::FailedPreconditionError("no GPU of this node reports ECC");
   }
-  return std::move(findings).Finish(sentence.Tell("no memory error"),
+  return std::move(findings).Finish(sentence, "no memory error",
                                     ExcerptOfFirst(state, "ecc_errors", [](const Gpu& gpu) {
                                       return !EccText(gpu.ecc).empty();
                                     }));
@@ -118,7 +118,7 @@ absl::StatusOr<CheckOutput> CheckGpuRowRemap(const CheckContext& context) {
     return absl::FailedPreconditionError(
         "no GPU of this node remaps rows (that came with Ampere data centre GPUs)");
   }
-  return std::move(findings).Finish(sentence.Tell("no remapped row"),
+  return std::move(findings).Finish(sentence, "no remapped row",
                                     ExcerptOfFirst(state, "remapped_rows", [&](const Gpu& gpu) {
                                       return !text(gpu.row_remap).empty();
                                     }));
@@ -150,7 +150,7 @@ absl::StatusOr<CheckOutput> CheckGpuPageRetirement(const CheckContext& context) 
     return absl::FailedPreconditionError(
         "no GPU of this node retires pages (Ampere and later remap rows instead)");
   }
-  return std::move(findings).Finish(sentence.Tell("no retired page"),
+  return std::move(findings).Finish(sentence, "no retired page",
                                     ExcerptOfFirst(state, "retired_pages", [](const Gpu& gpu) {
                                       return Positive(gpu.retired_pages.count);
                                     }));

@@ -148,7 +148,7 @@ absl::StatusOr<CheckOutput> CheckGpuFabricState(const CheckContext& context) {
         "no GPU of this node reports an NVSwitch fabric (that came with Hopper)");
   }
   return std::move(findings).Finish(
-      sentence.Tell("registered with the NVSwitch fabric"),
+      sentence, "registered with the NVSwitch fabric",
       ExcerptOfFirst(state, "fabric", [](const Gpu& gpu) { return !FabricFine(gpu); }));
 }
 

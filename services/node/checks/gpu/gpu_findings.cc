@@ -1,6 +1,10 @@
 #include "services/node/checks/gpu/gpu_findings.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -69,6 +73,8 @@ v1::Device GpuFindings::OfLink(const Gpu& gpu, int link) const {
 
 v1::Finding& GpuFindings::Add(absl::string_view name, v1::Device subject, bool known) {
   any_known_ = any_known_ || known;
+  bool& told = told_[subject.device()];
+  told = told || known;
   v1::Finding& finding = findings_.emplace_back();
   finding.set_name(std::string(name));
   *finding.mutable_subject() = std::move(subject);
@@ -109,6 +115,16 @@ CheckOutput GpuFindings::Finish(std::string message, std::string excerpt) && {
           .excerpt = std::move(excerpt)};
 }
 
+CheckOutput GpuFindings::Finish(const Sentence& sentence, absl::string_view others,
+                                std::string excerpt) && {
+  const auto silent = std::count_if(told_.begin(), told_.end(), [](const auto& each) {
+    return absl::StartsWith(each.first, "gpu:") && !absl::StrContains(each.first, '/') &&
+           !each.second;
+  });
+  std::string message = sentence.Tell(others, static_cast<std::size_t>(silent));
+  return std::move(*this).Finish(std::move(message), std::move(excerpt));
+}
+
 void Sentence::Special(absl::string_view device, absl::string_view text) {
   ++special_devices_;
   for (auto& [known, devices] : special_) {
@@ -124,10 +140,12 @@ void Sentence::Special(const Gpu& gpu, absl::string_view text) {
   Special(absl::StrCat(gpu.index), text);
 }
 
-std::string Sentence::Tell(absl::string_view others) const {
+std::string Sentence::Tell(absl::string_view others, std::size_t silent) const {
   const std::string all = total_ == 1 ? absl::StrCat("the only ", what_)
                                       : absl::StrCat("all ", Count(Signed(total_), what_));
-  if (special_.empty()) return absl::StrCat(all, ": ", others);
+  const auto number = [&](std::size_t some) {
+    return some == 1 ? what_ : Count(Signed(some), what_);
+  };
   std::vector<std::string> parts;
   for (const auto& [text, devices] : special_) {
     if (parts.size() == kMaxSpecialTold) {
@@ -141,10 +159,17 @@ std::string Sentence::Tell(absl::string_view others) const {
           absl::StrCat(what_, devices.size() == 1 ? " " : "s ", Listed(devices), ": ", text));
     }
   }
-  if (total_ > special_devices_) {
-    const std::size_t rest = total_ - special_devices_;
-    parts.push_back(
-        absl::StrCat("the other ", rest == 1 ? what_ : Count(Signed(rest), what_), ": ", others));
+  // A device with a remark may have no value of its own.
+  const std::size_t unknown = std::min(silent, total_ - std::min(total_, special_devices_));
+  const std::size_t rest = total_ - std::min(total_, special_devices_ + unknown);
+  if (rest > 0) {
+    parts.push_back(absl::StrCat(rest == total_     ? all
+                                 : special_.empty() ? Count(Signed(rest), what_)
+                                                    : absl::StrCat("the other ", number(rest)),
+                                 ": ", others));
+  }
+  if (unknown > 0) {
+    parts.push_back(absl::StrCat(Count(Signed(unknown), what_), " not shown"));
   }
   return absl::StrJoin(parts, "; ");
 }

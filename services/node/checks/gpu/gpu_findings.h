@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,6 +15,8 @@
 #include "services/node/checks/gpu/gpu_state.h"
 
 namespace galen::node {
+
+class Sentence;
 
 // Collects what a check found, and knows whether it found anything at all. A missing value becomes
 // an unknown finding.
@@ -37,6 +40,8 @@ class GpuFindings {
   bool any_known() const { return any_known_; }
 
   CheckOutput Finish(std::string message, std::string excerpt) &&;
+  // With a message about the GPUs; `others` is said only of those that have a value.
+  CheckOutput Finish(const Sentence& sentence, absl::string_view others, std::string excerpt) &&;
 
  private:
   v1::Finding& Add(absl::string_view name, v1::Device subject, bool known);
@@ -44,6 +49,7 @@ class GpuFindings {
   std::string node_;
   std::vector<v1::Finding> findings_;
   bool any_known_ = false;
+  std::map<std::string, bool> told_;  // by device: whether a finding has a value
 };
 
 // Builds a sentence of what is special about some devices, and of what holds for all others.
@@ -55,8 +61,9 @@ class Sentence {
 
   void Special(absl::string_view device, absl::string_view text);
   void Special(const Gpu& gpu, absl::string_view text);
-  // "GPU 1: 3 errors; the other 7 GPUs: no error", or "all 8 GPUs: no error".
-  std::string Tell(absl::string_view others) const;
+  // "GPU 1: 3 errors; the other 7 GPUs: no error", or "all 8 GPUs: no error". `silent`: number of
+  // devices of which nothing is known.
+  std::string Tell(absl::string_view others, std::size_t silent = 0) const;
   bool has_special() const { return !special_.empty(); }
 
  private:

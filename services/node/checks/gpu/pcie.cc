@@ -168,7 +168,7 @@ absl::StatusOr<CheckOutput> CheckGpuPcieErrors(const CheckContext& context) {
     return absl::FailedPreconditionError("no PCIe error counter of a GPU can be read");
   }
   return std::move(findings).Finish(
-      sentence.Tell("no PCIe replay counted"),
+      sentence, "no PCIe replay counted",
       events.ok() ? absl::StrJoin(events->lines, "\n") : std::string());
 }
 

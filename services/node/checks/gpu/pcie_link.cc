@@ -264,7 +264,7 @@ absl::StatusOr<CheckOutput> CheckGpuPcieLink(const CheckContext& context) {
     return absl::FailedPreconditionError("no GPU of this node reports its PCIe link");
   }
   return std::move(findings).Finish(
-      sentence.Tell("the full PCIe width, generation full or lowered while idle"),
+      sentence, "the full PCIe width, generation full or lowered while idle",
       ExcerptOfFirst(state, "pci_gpu_link_info",
                      [](const Gpu& gpu) { return Downgraded(gpu).value_or(false); }));
 }

@@ -179,8 +179,14 @@ void NcclLog::Add(absl::string_view line, int log) {
   re2::StringPiece rest;
   int number = 0;
   int from = 0;
-  static const RE2 comm(R"(comm 0x[0-9a-f]+ rank (\d{1,7}) n[rR]anks)");
-  if (RE2::PartialMatch(Piece(text), comm, &number)) {
+  static const RE2 comm(R"(comm 0x[0-9a-f]+ rank (\d{1,7}) n[rR]anks (\d{1,7}))");
+  int ranks = 0;
+  if (RE2::PartialMatch(Piece(text), comm, &number, &ranks)) {
+    if (ranks > most_ranks_) {
+      most_ranks_ = ranks;
+      ranks_of_most_.clear();
+    }
+    if (ranks == most_ranks_ && ranks_of_most_.size() < kMaxHosts) ranks_of_most_.insert(number);
     if (rank_of_process_.size() < std::size_t{262'144}) rank_of_process_[process()] = number;
     if (absl::StrContains(text, "Init COMPLETE")) initialised_.insert(name);
     return;
@@ -205,6 +211,7 @@ void NcclLog::Add(absl::string_view line, int log) {
   static const RE2 ofi(R"(NET/OFI (?:Initializing|Using) (aws-ofi-[nr]ccl \S+))");
   static const RE2 bootstrap(R"(Bootstrap ?: Using (?:\[0\])?([^\s<]+))");
   if (RE2::PartialMatch(Piece(text), via, &from, &level, &value, &number, &rest)) {
+    over_network_ = true;
     const bool direct = absl::StrContains(absl::string_view(rest.data(), rest.size()), "GDRDMA");
     if (value != "Socket") ++(direct ? host.gdr_channels : host.net_channels);
     if (level == "send" && host.ranks_of_nic.size() < 64 && host.ranks_of_nic[number].size() < 64) {
@@ -280,6 +287,11 @@ NcclHost NcclLog::Of(absl::string_view node) const {
   return all;
 }
 
+bool NcclLog::IsOnOneMachine() const {
+  return hosts_.size() == 1 && most_ranks_ > 0 && !over_network_ &&
+         ranks_of_most_.size() == static_cast<std::size_t>(most_ranks_);
+}
+
 std::optional<bool> NcclLog::AddressShared() const {
   std::map<std::string, int> hosts_of;
   int known = 0;
@@ -352,6 +364,8 @@ absl::StatusOr<CheckOutput> CheckNcclLog(const CheckContext& context) {
   } else {
     gdr = own.gdr_said;
   }
+  add(log.IsOnOneMachine() ? TextFinding("reach", node, "", "one machine")
+                           : UnknownFinding("reach", node, ""));
   add(gdr.has_value() ? BoolFinding("gdr", node, "", *gdr) : UnknownFinding("gdr", node, ""));
   text("version", log.version());
 

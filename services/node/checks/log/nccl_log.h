@@ -56,6 +56,8 @@ class NcclLog {
   // Two hosts announce one bootstrap address to their peers, so that one of them dials itself: an
   // address of a bridge that every host has. Unknown with the address of one host only.
   std::optional<bool> AddressShared() const;
+  // All ranks of the largest communicator are on one host, and no channel uses the network.
+  bool IsOnOneMachine() const;
   std::optional<int> first_error_rank() const { return first_error_rank_; }
 
   // The messages of `node`: its own lines if it has some, else all together.
@@ -65,6 +67,9 @@ class NcclLog {
   std::map<std::string, NcclHost> hosts_;
   std::map<std::string, int> rank_of_process_;  // "host:pid"
   std::set<std::string> initialised_;
+  int most_ranks_ = 0;           // of a communicator
+  std::set<int> ranks_of_most_;  // those that its lines name
+  bool over_network_ = false;    // some channel
   std::string version_;
   std::int64_t lines_ = 0;
   std::optional<int> first_error_rank_;

@@ -42,6 +42,16 @@ bool HidesSwitches(const CheckData& data, absl::string_view lspci) {
   });
 }
 
+// Whether the machine has GPUs, and no model of them comes on a board with NVSwitches.
+bool HasOnlyGpusWithoutSwitches(const host::Host& host, const CheckData& data) {
+  const auto state = QueryNvidia(host);
+  if (!state.ok() || state->gpus.empty()) return false;
+  const std::vector<CheckData::Pattern> without = data.Patterns("models_without_nvswitch");
+  return absl::c_all_of(state->gpus, [&](const Gpu& gpu) {
+    return !CheckData::FirstMatch(without, gpu.product).empty();
+  });
+}
+
 // A machine needs a fabric manager when it has NVSwitches; nothing when that is not known.
 std::optional<bool> HasNvSwitch(const host::Host& host, const CheckData& data) {
   if (const auto text = Output(host, {"lspci", "-vvv", "-nn"}); text.ok()) {
@@ -244,12 +254,18 @@ absl::StatusOr<CheckOutput> CheckFabricManager(const CheckContext& context) {
     active = journal.active;
     state = "not running by its journal";
   }
-  const std::optional<bool> needed = HasNvSwitch(host, data);
+  const bool no_model_has_switches = HasOnlyGpusWithoutSwitches(host, data);
+  const std::optional<bool> needed =
+      no_model_has_switches ? std::optional<bool>(false) : HasNvSwitch(host, data);
   if (needed.has_value() && !*needed && !installed.value_or(false)) {
     return absl::NotFoundError("the node has no NVSwitch, so it needs no fabric manager");
   }
   CheckOutput output;
   const bool known_need = needed.has_value() && *needed;
+  // That lspci shows no switch is no proof: it may show a part, or not name them.
+  output.findings.push_back(known_need              ? TextFinding("nvswitch", node, "", "present")
+                            : no_model_has_switches ? TextFinding("nvswitch", node, "", "none")
+                                                    : UnknownFinding("nvswitch", node, ""));
   output.findings.push_back(known_need || installed.value_or(false)
                                 ? FlagOrUnknown("installed", node, installed)
                                 : UnknownFinding("installed", node, ""));
@@ -265,7 +281,8 @@ absl::StatusOr<CheckOutput> CheckFabricManager(const CheckContext& context) {
   if (equal.has_value()) output.findings.back().set_expected("true");
 
   std::optional<bool> restarted;
-  if (journal.any) {
+  // Where there is nothing to manage, the service ends with an error.
+  if (journal.any && !no_model_has_switches) {
     const std::optional<absl::Time> boot = BootTime(host);
     if (journal.last_start.has_value() && boot.has_value()) {
       // A service that starts with the machine is up within minutes.
@@ -280,15 +297,16 @@ absl::StatusOr<CheckOutput> CheckFabricManager(const CheckContext& context) {
     output.findings.push_back(UnknownFinding("restarted_after_boot", node, ""));
     output.findings.push_back(UnknownFinding("journal_errors", node, ""));
   }
-  output.message =
-      absl::StrCat("the fabric manager is ",
-                   !installed.value_or(true) ? "not installed"
-                   : !active.has_value()     ? "in an unknown state"
-                   : *active                 ? "active"
-                                             : state,
-                   version.empty() ? "" : absl::StrCat(", version ", version),
-                   equal.value_or(true) ? "" : absl::StrCat(", the driver is ", driver),
-                   restarted.value_or(false) ? ", started again long after boot" : "");
+  output.message = absl::StrCat(
+      "the fabric manager is ",
+      !installed.value_or(true) ? "not installed"
+      : !active.has_value()     ? "in an unknown state"
+      : *active                 ? "active"
+                                : state,
+      version.empty() ? "" : absl::StrCat(", version ", version),
+      equal.value_or(true) ? "" : absl::StrCat(", the driver is ", driver),
+      no_model_has_switches ? "; no GPU here comes with NVSwitches, so nothing needs it" : "",
+      restarted.value_or(false) ? ", started again long after boot" : "");
   return output;
 }
 

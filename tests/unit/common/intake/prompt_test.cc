@@ -85,5 +85,18 @@ TEST(IsContainerId, IsHexadecimal) {
   EXPECT_FALSE(IsContainerId("deadbeefcafe"));
 }
 
+TEST(WithoutSearches, KeepsWhatRanAndDropsTheWordsThatWereSought) {
+  EXPECT_EQ(WithoutSearches("dmesg -T"), "dmesg -T");
+  EXPECT_EQ(WithoutSearches("dmesg | grep -iE 'xgmi|ras.*error' | tail -3"), "dmesg | tail -3");
+  EXPECT_EQ(WithoutSearches("sudo grep -c 'Xid 79' /var/log/messages"), "");
+  EXPECT_EQ(WithoutSearches("NCCL_P2P_DISABLE=1 python train.py 2>&1 | tee out.log"),
+            "NCCL_P2P_DISABLE=1 python train.py 2>&1 | tee out.log");
+  EXPECT_EQ(WithoutSearches("cd /var/log && zgrep 'I/O error' kern.log"), "cd /var/log &&");
+  EXPECT_EQ(WithoutSearches("for g in 0 1; do amd-smi metric -g $g | awk '/UNCORRECTABLE/'; done"),
+            "for g in 0 1; do amd-smi metric -g $g | done");
+  EXPECT_EQ(WithoutSearches(""), "");
+  EXPECT_EQ(WithoutSearches("'unclosed | quote"), "'unclosed | quote");
+}
+
 }  // namespace prompt_test
 }  // namespace galen::intake

@@ -86,6 +86,12 @@ class Scene {
     result.set_message("no such tool");
     return *this;
   }
+  // A part of the check's output was given, and shows this.
+  Scene& SawAPart(const std::string& check, std::vector<galen::v1::Finding> findings) {
+    Saw(check, std::move(findings));
+    evidence_.mutable_results()->rbegin()->set_status(galen::v1::CheckResult::SKIPPED);
+    return *this;
+  }
   Scene& Failed(const std::string& check, const std::string& node = "n1") {
     Add(check, node).set_status(galen::v1::CheckResult::ERROR);
     return *this;
@@ -204,6 +210,11 @@ class KnowledgeBuilder {
   KnowledgeBuilder& With(const std::string& check, const std::string& finding,
                          knowledge::v1::Rule::Op op, const std::string& value) {
     Fill(*Last().mutable_confirm(Last().confirm_size() - 1)->add_with(), check, finding, op, value);
+    return *this;
+  }
+  // The last refute rule excludes the cause by definition.
+  KnowledgeBuilder& Excludes() {
+    Last().mutable_refute(Last().refute_size() - 1)->set_defining(true);
     return *this;
   }
   // The last refute rule asks for this as well.

@@ -295,6 +295,41 @@ TEST(Judge, ARefutedCauseNeedsMoreThanOneSign) {
   EXPECT_LT(verdict.probability(), Beliefs::kProven);
 }
 
+TEST(Judge, AFactThatExcludesACauseTakesMoreThanOneThatSpeaksAgainstIt) {
+  const auto probability = [](bool excludes) {
+    KnowledgeBuilder made = Counter();
+    made.Leaf("MAIN.SUB.SWITCH")
+        .Confirm("gpu.board", "bad", Rule::EQ, "true")
+        .Refute("gpu.ecc", "mode", Rule::EQ, "false");
+    if (excludes) made.Excludes();
+    const auto book = made.Make();
+    Scene scene(book);
+    scene.Saw("gpu.board", {Bool("bad", true, "gpu:0")}).Saw("gpu.ecc", {Bool("mode", false)});
+    return JudgeOf(book, scene, "MAIN.SUB.SWITCH").probability();
+  };
+  EXPECT_LT(probability(true), probability(false) / 4);
+}
+
+TEST(Judge, APartThatShowsNoFaultSpeaksAgainstACauseButRulesNothingOut) {
+  KnowledgeBuilder made = Counter();
+  made.Leaf("MAIN.SUB.PAGES").Refute("gpu.ecc", "errors", Rule::LT, "15");
+  const auto book = made.Make();
+  const auto of = [&](std::vector<galen::v1::Finding> shown) {
+    Scene scene(book);
+    scene.Read("s", {"MAIN.SUB.PAGES"}, galen::v1::DECISIVE);
+    if (!shown.empty()) scene.SawAPart("gpu.ecc", std::move(shown));
+    return JudgeOf(book, scene, "MAIN.SUB.PAGES");
+  };
+  galen::v1::Finding unknown;
+  unknown.set_name("errors");
+  const Verdict part = of({Int("errors", 0, "gpu:2"), unknown});
+  EXPECT_LT(part.probability(), of({}).probability());
+  EXPECT_NE(part.outcome(), Verdict::REJECTED);
+  EXPECT_THAT(part.reasons(), Contains(Property(&Reason::direction, Reason::OPPOSES)));
+  EXPECT_DOUBLE_EQ(of({unknown}).probability(), of({}).probability()) << "it shows nothing";
+  EXPECT_GE(of({Int("errors", 40, "gpu:2")}).probability(), of({}).probability());
+}
+
 TEST(Judge, ARefutationThatConfirmsAnotherCauseTakesMore) {
   KnowledgeBuilder made = Counter();
   made.Rate("message", 0, 225);

@@ -237,6 +237,29 @@ TEST(NcclLog, ANodesOwnLinesCount) {
   EXPECT_THAT(ValueOf(*output, "devices"), HasSubstr("mlx5_0:1/IB mlx5_1:1/IB"));
 }
 
+TEST(NcclLog, AJobWhoseRanksAreAllOnOneMachineUsesNoNetwork) {
+  const auto log_of = [](std::initializer_list<absl::string_view> lines) {
+    NcclLog log;
+    for (const absl::string_view line : lines) log.Add(line);
+    return log;
+  };
+  constexpr absl::string_view kFirst =
+      "n1:1:1 [0] NCCL INFO comm 0x7f rank 0 nranks 2 cudaDev 0 busId 17000 - Init COMPLETE";
+  constexpr absl::string_view kSecond =
+      "n1:2:2 [1] NCCL INFO comm 0x7e rank 1 nranks 2 cudaDev 1 busId 65000 - Init COMPLETE";
+  EXPECT_TRUE(log_of({kFirst, kSecond}).IsOnOneMachine());
+  EXPECT_FALSE(log_of({kFirst}).IsOnOneMachine()) << "the other rank may be elsewhere";
+  EXPECT_FALSE(log_of({}).IsOnOneMachine());
+  EXPECT_FALSE(log_of({kFirst, kSecond,
+                       "n1:1:1 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] [send] via NET/IB/0"})
+                   .IsOnOneMachine());
+  EXPECT_FALSE(
+      log_of(
+          {kFirst,
+           "n2:2:2 [1] NCCL INFO comm 0x7e rank 1 nranks 2 cudaDev 1 busId 65000 - Init COMPLETE"})
+          .IsOnOneMachine());
+}
+
 TEST(NcclLog, OneAddressOfTwoHostsIsSeen) {
   NcclLog log;
   log.Add("n1:1:1 [0] NCCL INFO Bootstrap : Using [0]eth1:172.18.0.3<0> [1]eth0:10.0.1.5<0>");

@@ -265,6 +265,37 @@ TEST(FabricManager, ANodeWithoutSwitchesNeedsNone) {
             absl::StatusCode::kNotFound);
 }
 
+// Its service ends with an error there, which is no fault of the machine.
+TEST(FabricManager, AMachineWhoseGpusComeWithoutSwitchesNeedsNone) {
+  const auto check = [](const std::string& product) {
+    FakeHost host;
+    host.AddCommand(kShow, FabricManager("failed"));
+    host.AddCommand(kJournal,
+                    "2025-06-11T07:41:55+0000 n nv-fabricmanager[2213]: failed with error: Nothing "
+                    "to do\n");
+    host.AddCommand("dpkg-query -W", "nvidia-fabricmanager-570\t570.133.20-1\n");
+    host.AddCommand("nvidia-smi -q -x",
+                    "<nvidia_smi_log><gpu id=\"00000000:17:00.0\"><product_name>" + product +
+                        "</product_name></gpu></nvidia_smi_log>");
+    auto output = CheckFabricManager({host, RepositoryKnowledge()});
+    EXPECT_TRUE(output.ok()) << output.status();
+    return output;
+  };
+  for (const char* product : {"NVIDIA L40S", "NVIDIA A100 80GB PCIe", "NVIDIA H100 NVL",
+                              "NVIDIA GeForce RTX 4090", "Tesla V100-SXM2-16GB"}) {
+    const auto output = check(product);
+    ASSERT_TRUE(output.ok());
+    EXPECT_EQ(ValueOf(*output, "nvswitch"), "none") << product;
+    EXPECT_EQ(ValueOf(*output, "journal_errors"), "?") << product;
+    EXPECT_EQ(ValueOf(*output, "active"), "?") << product;
+  }
+  for (const char* product : {"NVIDIA H100 80GB HBM3", "NVIDIA A100-SXM4-80GB", "NVIDIA B200"}) {
+    const auto output = check(product);
+    ASSERT_TRUE(output.ok());
+    EXPECT_EQ(ValueOf(*output, "nvswitch"), "?") << product;
+  }
+}
+
 TEST(Packages, VersionsAreFoundInBothForms) {
   EXPECT_EQ(PackageVersion("nvidia-fabricmanager-570\t570.86.10-1\n", "nvidia-fabricmanager"),
             "570.86.10");

@@ -19,6 +19,18 @@ TEST(Sentence, TellsWhatIsSpecialAndWhatHoldsForTheRest) {
   EXPECT_EQ(pair.Tell("cool"), "GPU 0: hot; the other GPU: cool");
 }
 
+TEST(Sentence, SaysNothingGoodOfDevicesThatWereNotShown) {
+  Sentence one("GPU", 4);
+  one.Special("2", "4 pages");
+  EXPECT_EQ(one.Tell("no page", 3), "GPU 2: 4 pages; 3 GPUs not shown");
+  Sentence none("GPU", 4);
+  EXPECT_EQ(none.Tell("no page", 3), "1 GPU: no page; 3 GPUs not shown");
+  // A remark may come from elsewhere than the GPU's own values.
+  Sentence both("GPU", 2);
+  both.Special("0", "hot");
+  EXPECT_EQ(both.Tell("cool", 2), "GPU 0: hot; 1 GPU not shown");
+}
+
 TEST(Sentence, NamesDevicesTogetherThatAreAlike) {
   Sentence some("GPU", 8);
   some.Special("1", "off");
