@@ -57,9 +57,9 @@ constexpr double kSecond = -4.0;
 // Maximum number of leaves that are weighed in pairs, and of proven causes of one incident.
 constexpr size_t kMostPaired = 8;
 constexpr size_t kMostCauses = 4;
-// Words prove nothing by themselves: the other evidence for a proven cause has at least this
-// weight, and words have at most this weight in a proof.
-constexpr double kLeastWithoutWords = 2.0;
+// Words prove nothing by themselves: without them a proven cause is still as likely as none of
+// these, and they have at most this weight in a proof.
+constexpr double kLeastWithoutWords = kNoneOfThese;
 constexpr double kMostOfWords = 2.0;
 constexpr double kLeastLead = 0.7;
 // An observation with less weight is not mentioned.
@@ -208,8 +208,17 @@ void AddEffects(const Case& the_case, const Label& leaf, absl::string_view node,
 
 void AddMessages(const Case& the_case, const Label& leaf, absl::string_view node,
                  Collector& collector) {
-  for (const Signal* signal : the_case.evidence.SignalsFor(leaf.label())) {
-    if (IsElsewhere(the_case, *signal, node)) continue;
+  const absl::Span<const Signal* const> signals = the_case.evidence.SignalsFor(leaf.label());
+  // A person who quotes a message of a log is no second witness.
+  const auto is_repeated = [&](const Signal& quoted) {
+    return quoted.where() == galen::v1::DESCRIPTION &&
+           std::any_of(signals.begin(), signals.end(), [&](const Signal* other) {
+             return other->where() != galen::v1::DESCRIPTION &&
+                    other->signal() == quoted.signal() && !IsElsewhere(the_case, *other, node);
+           });
+  };
+  for (const Signal* signal : signals) {
+    if (IsElsewhere(the_case, *signal, node) || is_repeated(*signal)) continue;
     Observation seen;
     // What a tool printed is read by a check as well.
     const bool of_machine =
@@ -250,22 +259,28 @@ double WithoutWords(const Belief& belief) {
   return Sum(others);
 }
 
-// Whether the only relevant observation is one state that a check saw: even if it is rare, it may
-// be unrelated to the incident. A defining fact, an event and a message of a log are not states.
-bool IsLoneState(const Belief& belief) {
+// Whether the cause has one sign that proves nothing alone, however rare it is: it may be unrelated
+// to the incident. A message that is not decisive is one, whatever words say beside it, for they
+// may tell of the same message; and a state that a check saw, unless words fit well. A defining
+// fact and an event are not states.
+bool IsLoneSign(const Belief& belief) {
   const Observation* lone = nullptr;
+  bool words = false;
   for (const Observation& each : belief.observations) {
-    // Words that fit only a little fit many causes.
-    const bool words = each.witness == Witness::kPerson;
-    if (each.weight < (words ? kMostOfWords : kWorthAWord)) continue;
-    if (lone != nullptr) return false;
-    lone = &each;
+    if (each.witness == Witness::kPerson) {
+      // Words that fit only a little fit many causes.
+      words = words || each.weight >= kMostOfWords;
+    } else if (each.weight >= kWorthAWord) {
+      if (lone != nullptr) return false;
+      lone = &each;
+    }
   }
-  if (lone == nullptr || lone->signal != nullptr || lone->like != nullptr) return false;
+  if (lone == nullptr) return false;
+  if (lone->signal != nullptr) return lone->signal->strength() != galen::v1::DECISIVE;
   const bool is_event =
       std::any_of(lone->entry.findings.begin(), lone->entry.findings.end(),
                   [](const Finding* finding) { return finding->has_event_value(); });
-  return !is_event && lone->entry.rule != nullptr && !lone->entry.rule->defining();
+  return !words && !is_event && lone->entry.rule != nullptr && !lone->entry.rule->defining();
 }
 
 // Whether one sign of the machine or a log supports both.
@@ -540,7 +555,7 @@ Beliefs::Beliefs(const Case& the_case) : case_(the_case) {
 // sign supports.
 bool Beliefs::IsProvenBy(const Label& leaf, double probability) const {
   const Belief& own = Of(leaf);
-  if (WithoutWords(own) < kLeastWithoutWords || IsLoneState(own)) return false;
+  if (WithoutWords(own) < kLeastWithoutWords || IsLoneSign(own)) return false;
   const double words = Sum(own.observations) - WithoutWords(own);
   const double odds_of_proof = probability * std::exp(-std::max(words - kMostOfWords, 0.0));
   if (odds_of_proof < kProven * (odds_of_proof + 1 - probability)) return false;
