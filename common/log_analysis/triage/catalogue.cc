@@ -35,6 +35,8 @@ constexpr std::array<Word<Quantity>, kQuantities> kQuantityWords = {{
     {"samples", Quantity::kSamples},
     {"tflops", Quantity::kTflops},
     {"mfu", Quantity::kMfu},
+    {"epoch", Quantity::kEpoch},
+    {"epochs", Quantity::kEpochs},
     {"batch", Quantity::kBatch},
     {"loss", Quantity::kLoss},
 }};
@@ -177,8 +179,8 @@ class Entry {
 absl::StatusOr<StepFormat> ParseFormat(const Yaml& yaml, absl::string_view file) {
   const Entry entry(yaml, file, "formats");
   GALEN_RETURN_IF_ERROR(
-      entry.Check({"name", "framework", "source", "line", "first_step", "interval", "last_of_line",
-                   "declared_total", "serving", "any_order", "bar", "fields"}));
+      entry.Check({"name", "framework", "source", "line", "first_step", "first_epoch", "interval",
+                   "last_of_line", "declared_total", "serving", "any_order", "bar", "fields"}));
   StepFormat format;
   GALEN_ASSIGN_OR_RETURN(format.name, entry.Text("name", true));
   GALEN_ASSIGN_OR_RETURN(format.framework, entry.Text("framework", true));
@@ -187,6 +189,9 @@ absl::StatusOr<StepFormat> ParseFormat(const Yaml& yaml, absl::string_view file)
   GALEN_RETURN_IF_ERROR(entry.Compiles(format.line));
   if (const Yaml* first = yaml.Find("first_step"); first != nullptr) {
     GALEN_ASSIGN_OR_RETURN(format.first_step, YamlInteger(*first, file, "first_step"));
+  }
+  if (const Yaml* first = yaml.Find("first_epoch"); first != nullptr) {
+    GALEN_ASSIGN_OR_RETURN(format.first_epoch, YamlInteger(*first, file, "first_epoch"));
   }
   GALEN_ASSIGN_OR_RETURN(format.interval, entry.Bool("interval"));
   GALEN_ASSIGN_OR_RETURN(format.last_of_line, entry.Bool("last_of_line"));

@@ -17,7 +17,7 @@ namespace galen::triage {
 enum class Quantity {
   kStep,
   kTotal,
-  kElapsed,       // clock of the run: "1:02:03", "15:19"
+  kElapsed,       // clock of the run: "1:02:03", "15:19"; or seconds
   kSeconds,       // of a step
   kMilliseconds,  // of a step
   kTokensPerGpu,  // per second
@@ -27,8 +27,10 @@ enum class Quantity {
   kMfu,           // %
   kBatch,         // samples of a step, of all GPUs
   kLoss,
+  kEpoch,   // whose step it is: steps are then counted over all epochs
+  kEpochs,  // number of all epochs
 };
-inline constexpr int kQuantities = 12;
+inline constexpr int kQuantities = 14;
 
 struct StepField {
   Quantity quantity = Quantity::kStep;
@@ -44,6 +46,7 @@ struct StepFormat {
   std::string line;  // expression of the lines
   std::vector<StepField> fields;
   std::int64_t first_step = -1;  // -1: unknown
+  std::int64_t first_epoch = 1;  // number of the first one
   bool interval = false;
   bool last_of_line = false;
   bool declared_total = false;

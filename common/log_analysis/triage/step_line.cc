@@ -157,6 +157,18 @@ bool IsTotalBehind(std::size_t step_end, std::size_t total_at) {
   return total_at >= step_end && total_at - step_end <= kMostBetween;
 }
 
+// A step of an epoch becomes one of the run, if the line tells the epoch and its number of steps.
+void CountOverEpochs(const StepFormat& format, StepLine& line) {
+  const std::optional<double> epoch = line.Get(Quantity::kEpoch);
+  if (!epoch.has_value() || line.total < 0) return;
+  const double before = *epoch - static_cast<double>(format.first_epoch);
+  const double steps = before * static_cast<double>(line.total);
+  if (!IsWhole(steps) || !IsWhole(steps + static_cast<double>(line.step))) return;
+  line.step += static_cast<std::int64_t>(steps);
+  const double all = line.Get(Quantity::kEpochs).value_or(-1) * static_cast<double>(line.total);
+  line.total = IsWhole(all) ? static_cast<std::int64_t>(all) : -1;
+}
+
 std::optional<StepLine> ReadFrom(const StepFormat& format, absl::string_view line, std::size_t at) {
   StepLine found;
   const std::size_t begin = at;
@@ -171,7 +183,9 @@ std::optional<StepLine> ReadFrom(const StepFormat& format, absl::string_view lin
     if (number_at == kNone) continue;
     if (total && !IsTotalBehind(step_end, number_at)) continue;
     const absl::string_view rest = line.substr(number_at);
-    const Number number = field.quantity == Quantity::kElapsed ? ReadClock(rest) : ReadNumber(rest);
+    Number number;
+    if (field.quantity == Quantity::kElapsed) number = ReadClock(rest);
+    if (number.size == 0) number = ReadNumber(rest);
     if (number.size == 0) continue;
     at = number_at + number.size;
     if (field.quantity == Quantity::kStep) step_end = at;
@@ -188,6 +202,7 @@ std::optional<StepLine> ReadFrom(const StepFormat& format, absl::string_view lin
   if (const auto total = found.Get(Quantity::kTotal); total.has_value() && IsWhole(*total)) {
     found.total = static_cast<std::int64_t>(*total);
   }
+  CountOverEpochs(format, found);
   return found;
 }
 

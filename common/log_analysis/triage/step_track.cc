@@ -110,7 +110,11 @@ void StepTrack::NoteBadLoss(const StepLine& step, std::size_t log, std::int64_t 
 std::int64_t StepTrack::AddTimed(const StepLine& step, OfWriter& writer,
                                  std::optional<absl::Time> time) {
   const bool is_first_writer = &writer == writers_.data();
-  if (step.total >= 0) total_ = step.total;
+  if (step.total >= 0) {
+    total_ = step.total;
+  } else if (step.step < writer.steps.last()) {
+    total_ = -1;  // another run or phase, which declares none
+  }
   if (step.Has(Quantity::kBatch)) batch_ = step.Get(Quantity::kBatch);
   std::optional<double> seconds = step.Seconds();  // of a step
   std::optional<double> span = seconds;            // that the report adds

@@ -53,6 +53,48 @@ INSTANTIATE_TEST_SUITE_P(
               "step 00009/00050 (18.00%) | loss: 8.9 | lrm: 1.00 | dt: 5678.90ms | tok/sec: 92,345 "
               "| mfu: 12.30 | total time: 0.20m\n",
               9, 50, 5.679},
+        // A later phase declares no total.
+        Shape{
+            "nanochat_phases",
+            "step 00049/00050 (98.00%) | loss: 2.9 | lrm: 0.10 | dt: 480.00ms | tok/sec: 1,092,345 "
+            "| mfu: 48.30 | total time: 0.40m\n"
+            "step 00000 (0.00%) | loss: 2.1 | lrm: 1.00 | dt: 480.00ms | tok/sec: 1,092,345 | mfu: "
+            "48.30 | total time: 0.00m\n"
+            "step 00001 (2.00%) | loss: 2.0 | lrm: 1.00 | dt: 480.00ms | tok/sec: 1,092,345 | mfu: "
+            "48.30 | total time: 0.00m\n",
+            1, 0, 0.48},
+        Shape{"fairseq",
+              "[2022-04-08 18:48:05,372][train_inner][INFO] - {\"epoch\": 1, \"update\": 0.416, "
+              "\"loss\": \"9.276\", \"wps\": \"58056.1\", \"ups\": \"0.5\", \"bsz\": \"336.2\", "
+              "\"num_updates\": \"200\", \"lr\": \"3.125e-06\", \"wall\": \"425\"}\n"
+              "[2022-04-08 18:54:45,183][train_inner][INFO] - {\"epoch\": 1, \"update\": 0.832, "
+              "\"loss\": \"6.961\", \"wps\": \"58120\", \"ups\": \"0.5\", \"bsz\": \"337.3\", "
+              "\"num_updates\": \"400\", \"lr\": \"6.25e-06\", \"wall\": \"825\"}\n",
+              400, 0, 2.0625},
+        // Steps of an epoch count over all epochs.
+        Shape{"mmengine",
+              "09/18 11:20:42 - mmengine - INFO - Epoch(train) [32][11100/15169]  lr: 3.1250e-04  "
+              "eta: 14:33:18  time: 0.1836  data_time: 0.0052  memory: 4088  loss: 0.5216\n"
+              "09/18 11:21:00 - mmengine - INFO - Epoch(train) [32][11200/15169]  lr: 3.1250e-04  "
+              "eta: 14:32:47  time: 0.1836  data_time: 0.0049  memory: 4089  loss: 0.5809\n",
+              31 * 15169 + 11200, 0, 0.1836},
+        Shape{"mmcv",
+              "2021-04-12 20:13:56,752 - mmdet - INFO - Epoch [1][50/9870]\tlr: 9.967e-04, eta: "
+              "16:20:45, time: 0.497, data_time: 0.056, memory: 8780, loss: 1.0050\n",
+              50, 0, 0.497},
+        Shape{
+            "swin",
+            "[2024-09-24 09:36:48 ViT-B/16] (main.py 188): INFO Train: [2/50][4/6]\teta 0:08:30 lr "
+            "0.000000000\ttime 1.2500 (1.2500)\ttot_loss 0.4772 (0.4772)\tmem 0MB\n",
+            16, 300, 1.25},
+        Shape{"ultralytics",
+              "       1/50      8.38G     0.5582     0.4203     0.8412         49        640: 100% "
+              "75/75 "
+              "1.5s/it 1:52\n"
+              "       2/50      8.38G     0.5581     0.4103     0.8312         52        640: 73% "
+              "55/75 "
+              "1.1s/it 1:22<22.1s\n",
+              2, 50, 0},
         Shape{"llmc",
               "step    1/19560 | loss 11.007906 (+nanz)| norm 16.3235 (+nanz)| lr 2.86e-06 | "
               "2734.72 ms | 55.1% bf16 MFU | 167751 tok/s\n"
@@ -165,6 +207,28 @@ TEST(HarmlessTest, AWarningOfNcclAloneEndsNothing) {
   const JobReport report = TriageOf("node-1:1:2 [0] net.cc:9 NCCL WARN something is odd\n");
   EXPECT_EQ(StatusOf(report), "unknown");
   EXPECT_EQ(PrimaryOf(report), "");
+}
+
+TEST(HarmlessTest, AConnectionToAHubThatWasResetIsNoFaultOfNccl) {
+  const JobReport report = TriageOf(
+      "WARNING - '[Errno 104] Connection reset by peer' thrown while requesting GET https://hub/x\n"
+      "RuntimeError: Cannot send a request, as the client has been closed.\n");
+  EXPECT_EQ(PrimaryOf(report), "exception");
+}
+
+TEST(EndsTest, AWorkerThatWasTerminatedWasAskedToStop) {
+  const JobReport report = TriageOf(
+      "[rank: 2] Received SIGTERM: 15\n"
+      "RuntimeError: DataLoader worker (pid 4020404) is killed by signal: Terminated. \n");
+  EXPECT_EQ(StatusOf(report), "cancelled");
+  EXPECT_EQ(PrimaryOf(report), "interrupted");
+}
+
+TEST(EndsTest, ACheckpointThatCouldNotBeWrittenIsMoreThanAnException) {
+  EXPECT_EQ(PrimaryOf(TriageOf("RuntimeError: [enforce fail at inline_container.cc:764] . "
+                               "PytorchStreamWriter failed writing file data/247: file write "
+                               "failed\n")),
+            "checkpoint_storage");
 }
 
 TEST(RunsTest, OfAppendedRunsTheLastOneIsTold) {
