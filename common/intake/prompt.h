@@ -37,8 +37,8 @@ struct Command {
 // any text.
 Command ReadCommand(absl::string_view typed);
 
-// What was typed, without programs that search and the words that they search for: these are no
-// output, and may be the words of a message. Pure; takes any text.
+// The typed text without programs that search, and without the words that they search for, which
+// may be those of a message that nobody saw. Pure; takes any text.
 std::string WithoutSearches(absl::string_view typed);
 
 // Whether a container runtime generated this name: 12 hexadecimal digits or more, at least one of

@@ -26,6 +26,9 @@ inline constexpr double kGuessedIncidents = 3;
 // Minimum base of context, even if few incidents were measured.
 inline constexpr double kLeastOfContext = 0.03;
 
+// An observation with less weight is not mentioned.
+inline constexpr double kWorthAWord = 0.7;
+
 // Noisy-or with a leak: an observation occurs either by itself or because of the cause.
 double WeightOf(double strength, double base);
 // How often an observation is seen with other causes: the measured rate, combined with a guess that

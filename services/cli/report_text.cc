@@ -99,7 +99,7 @@ void TellEvidence(const v1::Report& report, const v1::Cause& cause, absl::string
     page.Cut(i == 0 ? heading : "", lines[i]);
 }
 
-// What speaks against a cause that is not proven.
+// The evidence against a cause that is not proven.
 void TellOpposing(const v1::Report& report, const v1::Cause& cause, Page& page) {
   constexpr int kMost = 2;
   int told = 0;

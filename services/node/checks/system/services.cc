@@ -262,7 +262,7 @@ absl::StatusOr<CheckOutput> CheckFabricManager(const CheckContext& context) {
   }
   CheckOutput output;
   const bool known_need = needed.has_value() && *needed;
-  // That lspci shows no switch is no proof: it may show a part, or not name them.
+  // lspci without a switch proves nothing: it may show a part, or not name them.
   output.findings.push_back(known_need              ? TextFinding("nvswitch", node, "", "present")
                             : no_model_has_switches ? TextFinding("nvswitch", node, "", "none")
                                                     : UnknownFinding("nvswitch", node, ""));
@@ -281,7 +281,7 @@ absl::StatusOr<CheckOutput> CheckFabricManager(const CheckContext& context) {
   if (equal.has_value()) output.findings.back().set_expected("true");
 
   std::optional<bool> restarted;
-  // Where there is nothing to manage, the service ends with an error.
+  // The service ends with an error if there is nothing to manage.
   if (journal.any && !no_model_has_switches) {
     const std::optional<absl::Time> boot = BootTime(host);
     if (journal.last_start.has_value() && boot.has_value()) {

@@ -265,7 +265,7 @@ TEST(FabricManager, ANodeWithoutSwitchesNeedsNone) {
             absl::StatusCode::kNotFound);
 }
 
-// Its service ends with an error there, which is no fault of the machine.
+// Its service ends with an error there, although nothing is wrong with the machine.
 TEST(FabricManager, AMachineWhoseGpusComeWithoutSwitchesNeedsNone) {
   const auto check = [](const std::string& product) {
     FakeHost host;
