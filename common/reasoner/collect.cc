@@ -158,7 +158,7 @@ void AddEffects(const Case& the_case, const Label& leaf, absl::string_view node,
 void AddMessages(const Case& the_case, const Label& leaf, absl::string_view node,
                  Collector& collector) {
   const absl::Span<const Signal* const> signals = the_case.evidence.SignalsFor(leaf.label());
-  // A person who quotes a message of a log is no second witness.
+  // A message of a log that a person quotes as well counts once.
   const auto is_repeated = [&](const Signal& quoted) {
     return quoted.where() == galen::v1::DESCRIPTION &&
            std::any_of(signals.begin(), signals.end(), [&](const Signal* other) {

@@ -330,6 +330,34 @@ TEST(Judge, APartThatShowsNoFaultSpeaksAgainstACauseButRulesNothingOut) {
   EXPECT_GE(of({Int("errors", 40, "gpu:2")}).probability(), of({}).probability());
 }
 
+TEST(Judge, OneMessageProvesOnlyIfItIsDecisiveWhateverWordsSay) {
+  KnowledgeBuilder made = Counter();
+  made.Rate("message", 0, 2000).Rate("words", 0, 100000);
+  made.Leaf("MAIN.SUB.STALE");
+  const auto book = made.Make();
+  const auto outcome = [&](galen::v1::Strength strength) {
+    Scene scene(book);
+    scene.Read("s", {"MAIN.SUB.STALE"}, strength);
+    scene.Read("told", {"MAIN.SUB.STALE"}, galen::v1::STRONG, "it is stale", 2).InWords();
+    return JudgeOf(book, scene, "MAIN.SUB.STALE").outcome();
+  };
+  EXPECT_EQ(outcome(galen::v1::STRONG), Verdict::INCONCLUSIVE);
+  EXPECT_EQ(outcome(galen::v1::DECISIVE), Verdict::CONFIRMED);
+}
+
+TEST(Judge, AMessageThatAPersonQuotesAsWellCountsOnce) {
+  KnowledgeBuilder made = Counter();
+  made.Leaf("MAIN.SUB.STALE");
+  const auto book = made.Make();
+  Scene once(book);
+  once.Read("s", {"MAIN.SUB.STALE"}, galen::v1::STRONG);
+  Scene twice(book);
+  twice.Read("s", {"MAIN.SUB.STALE"}, galen::v1::STRONG);
+  twice.Read("s", {"MAIN.SUB.STALE"}, galen::v1::STRONG, "a line", 1).InWords();
+  EXPECT_DOUBLE_EQ(JudgeOf(book, once, "MAIN.SUB.STALE").probability(),
+                   JudgeOf(book, twice, "MAIN.SUB.STALE").probability());
+}
+
 TEST(Judge, ARefutationThatConfirmsAnotherCauseTakesMore) {
   KnowledgeBuilder made = Counter();
   made.Rate("message", 0, 225);
