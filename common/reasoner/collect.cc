@@ -169,12 +169,9 @@ void AddMessages(const Case& the_case, const Label& leaf, absl::string_view node
   for (const Signal* signal : signals) {
     if (IsElsewhere(the_case, *signal, node) || is_repeated(*signal)) continue;
     Observation seen;
-    // A check reads the output of a tool as well.
-    const bool of_machine =
-        signal->where() == galen::v1::KERNEL_LOG || signal->where() == galen::v1::TOOL_OUTPUT;
-    seen.witness = IsWords(the_case, *signal) ? Witness::kPerson
-                   : of_machine               ? Witness::kMachine
-                                              : Witness::kLog;
+    seen.witness = IsWords(the_case, *signal)                 ? Witness::kPerson
+                   : signal->where() == galen::v1::KERNEL_LOG ? Witness::kMachine
+                                                              : Witness::kLog;
     seen.weight = WeightOf(the_case, *signal);
     seen.signal = signal;
     collector.Add(absl::StrCat(signal->source(), ":", signal->first_line()), std::move(seen));

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+
 namespace galen::reasoner {
 namespace {
 
@@ -26,12 +29,17 @@ constexpr double kOfQuoted = 0.8;
 // The factor if the words report a trial and its outcome, which is not a guess.
 constexpr double kOfTried = 0.6;
 
-// Whether the message of a program is quoted in a person's text, for example in a title.
+// Whether the message of a program is quoted in a person's text, for example in a title. A label's
+// own patterns are so general that a person's wording fits them as well.
 bool IsQuoted(const Case& the_case, const Signal& signal) {
   if (signal.where() != galen::v1::DESCRIPTION) return false;
   const knowledge::v1::SignalPattern* pattern = the_case.knowledge.FindSignal(signal.signal());
-  return pattern != nullptr && std::find(pattern->where().begin(), pattern->where().end(),
-                                         galen::v1::DESCRIPTION) == pattern->where().end();
+  if (pattern == nullptr) return false;
+  const bool of_a_label =
+      pattern->labels_size() > 0 &&
+      absl::StartsWith(pattern->id(), absl::AsciiStrToLower(pattern->labels(0)));
+  return !of_a_label && std::find(pattern->where().begin(), pattern->where().end(),
+                                  galen::v1::DESCRIPTION) == pattern->where().end();
 }
 
 bool IsTried(const Case& the_case, const Signal& signal) {
