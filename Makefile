@@ -1,5 +1,5 @@
 # Commands for newcomers, and a name for each tier of tests (CONTRIBUTING.md describes the tiers).
-.PHONY: help packages api-tools console-tools kube-tools images build run test test-sanitizers test-asan test-tsan test-all fuzz bench clean
+.PHONY: help packages api-tools model-tools console-tools kube-tools images build run test test-sanitizers test-asan test-tsan test-all fuzz bench clean
 .DEFAULT_GOAL := help
 
 packages = common/cmake/install_packages.sh
@@ -21,6 +21,7 @@ help:
 	@echo "make packages         install every package that any of these needs"
 	@echo "make console-tools    Chromium and npm packages, for the tests of the web console"
 	@echo "make api-tools        a generator of API clients, for the test of /openapi.json"
+	@echo "make model-tools      llama.cpp's server and a small model, for the test of a real model server"
 	@echo "make kube-tools       helm and checkers of manifests, for the tests of the chart"
 
 packages:
@@ -29,6 +30,10 @@ packages:
 # Tools for the tests of the web console; without them the tests are skipped.
 console-tools:
 	@services/gateway/console/install_tools.sh
+
+# A real model server; without it its test is skipped.
+model-tools:
+	@tests/e2e/llama/install_tools.sh
 
 # Tools for the test of /openapi.json; without them the test is skipped.
 api-tools:
@@ -77,7 +82,7 @@ test-tsan:
 	@$(ctest) tsan
 
 # Each file also compiled alone, by g++ and by clang++ with lock annotations.
-test-all: packages console-tools api-tools kube-tools
+test-all: packages console-tools api-tools model-tools kube-tools
 	@for preset in dev clang; do cmake --preset $$preset --log-level=WARNING >/dev/null && $(build) build/$$preset programs test_programs || exit 1; done
 	@$(call configure,default)
 	@$(build) build all
