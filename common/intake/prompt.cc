@@ -262,7 +262,8 @@ std::string WithoutSearches(absl::string_view typed) {
     const absl::string_view part =
         rest.substr(0, rest.size() - words.rest().size() - operation.size());
     Command command;
-    while (!argv.empty() && DropWrapper(argv, command)) {
+    for (int turns = 0; turns < 16 && !argv.empty(); ++turns) {
+      if (!DropWrapper(argv, command)) break;
     }
     const std::string program = argv.empty() ? "" : BaseName(argv.front());
     const bool searches = std::find(kSearches.begin(), kSearches.end(), program) != kSearches.end();
