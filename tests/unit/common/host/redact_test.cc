@@ -73,7 +73,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"mail address", "#SBATCH --mail-user=<<jd@uni.edu>>\nnext"},
         Case{"", "[root@gpu02.hpc.uni.edu ~]# dmesg"}, Case{"", "mk@tarn.uni.edu:~$ groups"},
         Case{"", "scp x root@n1.uni.edu:/tmp/"}, Case{"", "job of svc@head.cluster.local is gone"},
-        // An exception for one kind is none for another.
+        // An exception for one kind does not hold for another.
         Case{"secret assignment", "password=<<hunter2.local>>"}, Case{"", "left-pad@1.2.3 and a@b"},
         Case{"cookie", "Set-Cookie: <<session=12345; Path=/>>\nnext"},
         Case{"URL password", "proxy http://user:<<pa55word>>@10.0.0.1:3128/ used"},
