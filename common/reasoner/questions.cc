@@ -12,6 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/reasoner/expected_bits.h"
 #include "common/reasoner/rates.h"
 
 namespace galen::reasoner {
@@ -40,27 +41,6 @@ constexpr double kTestSeconds = 10.0;
 constexpr double kMisleading = 0.5;
 // A smaller change of the probability is not mentioned.
 constexpr double kWorthTelling = 0.01;
-
-// A possible observation, by its name, and the leaves that it would support.
-struct MaySee {
-  std::string text;
-  double otherwise = 1;  // probability with another cause
-  struct For {
-    std::size_t leaf;
-    double if_cause;
-    double weight;
-  };
-  std::vector<For> leaves;
-};
-
-// One source to read on one machine, with all its possible observations.
-struct Readable {
-  std::string what;  // "nvidia-smi nvlink -s", "logs/*"; for a test: the check
-  std::string node;
-  std::vector<const Check*> checks;
-  std::map<std::string, MaySee> signs;       // by name
-  std::map<std::size_t, double> if_nothing;  // by leaf: log of odds if nothing is seen
-};
 
 bool IsPattern(absl::string_view text) {
   return text.find_first_of("*{<") != absl::string_view::npos;
@@ -92,24 +72,6 @@ bool IsAbout(const v1::ExploreQuestion& question, std::initializer_list<absl::st
                      [&](absl::string_view word) { return absl::StrContains(text, word); });
 }
 
-// Probability of each leaf, then that of "none of them"; all sum to 1.
-using Shares = std::vector<double>;
-
-Shares Normal(Shares shares) {
-  double sum = 0;
-  for (const double share : shares) sum += share;
-  for (double& share : shares) share /= sum;
-  return shares;
-}
-
-double Bits(const Shares& shares) {
-  double bits = 0;
-  for (const double share : shares) {
-    if (share > 0) bits -= share * std::log2(share);
-  }
-  return bits;
-}
-
 class Asking {
  public:
   Asking(const Case& the_case, const v1::ExploreQuestion& question)
@@ -124,7 +86,7 @@ class Asking {
       known += shares_.back();
     }
     shares_.push_back(std::max(1 - known, 0.0));
-    shares_ = Normal(std::move(shares_));
+    shares_ = Normalized(std::move(shares_));
     CollectNodes();
     for (std::size_t i = 0; i < the_case.index.leaves().size(); ++i) Look(i);
     AddMessages();
@@ -274,16 +236,7 @@ class Asking {
     if (sign.text.empty()) sign.text = rule.observation();
     sign.otherwise = std::min(sign.otherwise, prospect.otherwise);
     const double weight = AddedBy(prospect.weight, belief, Witness::kMachine);
-    AddLeaf({leaf, prospect.if_cause, weight}, sign);
-  }
-
-  static void AddLeaf(const MaySee::For& added, MaySee& sign) {
-    for (MaySee::For& known : sign.leaves) {
-      if (known.leaf != added.leaf) continue;
-      if (known.weight < added.weight) known = added;
-      return;
-    }
-    sign.leaves.push_back(added);
+    sign.Add({leaf, prospect.if_cause, weight});
   }
 
   // A missing log may contain messages, in addition to the findings of checks.
@@ -313,7 +266,7 @@ class Asking {
       sign.text = absl::StrCat("a message of \"", label.title(), "\"");
       sign.otherwise = std::min(misleading, prospect.otherwise);
       const Witness witness = where == galen::v1::KERNEL_LOG ? Witness::kMachine : Witness::kLog;
-      AddLeaf({i, prospect.if_cause, AddedBy(prospect.weight, beliefs_.Of(label), witness)}, sign);
+      sign.Add({i, prospect.if_cause, AddedBy(prospect.weight, beliefs_.Of(label), witness)});
     }
   }
 
@@ -327,69 +280,6 @@ class Asking {
                                 std::find(signal.labels().begin(), signal.labels().end(),
                                           label.label()) != signal.labels().end();
                        });
-  }
-
-  static Shares AfterSign(const MaySee& sign, Shares shares) {
-    for (const MaySee::For& each : sign.leaves) shares[each.leaf] *= std::exp(each.weight);
-    return Normal(std::move(shares));
-  }
-
-  static Shares AfterNothing(const Readable& reading, Shares shares) {
-    for (const auto& [leaf, weight] : reading.if_nothing) shares[leaf] *= std::exp(weight);
-    return Normal(std::move(shares));
-  }
-
-  static double ProbabilityOf(const MaySee& sign, const Shares& shares) {
-    double probability = sign.otherwise;
-    for (const MaySee::For& each : sign.leaves) {
-      probability += shares[each.leaf] * (each.if_cause - sign.otherwise);
-    }
-    return std::clamp(probability, 0.0, 1.0);
-  }
-
-  // The mutual information of the cause and the observation: one of the signs, or nothing. The
-  // probability of seeing nothing with a cause follows from the odds that nothing would subtract;
-  // otherwise a sign is seen, those of the cause by their own probability.
-  double ExpectedBits(const Readable& reading, const Shares& shares) const {
-    if (reading.signs.empty()) return 0;
-    double silence = 1;  // for causes that the reading does not concern
-    double others = 0;
-    for (const auto& [name, sign] : reading.signs) {
-      silence *= 1 - sign.otherwise;
-      others += sign.otherwise;
-    }
-    std::map<std::size_t, double> any;  // by leaf, the sum over its signs, beyond those of all
-    for (const auto& [name, sign] : reading.signs) {
-      for (const MaySee::For& each : sign.leaves) {
-        any[each.leaf] += each.if_cause - sign.otherwise;
-      }
-    }
-    const auto nothing_if = [&](std::size_t leaf) {
-      const auto found = reading.if_nothing.find(leaf);
-      return silence * (found == reading.if_nothing.end() ? 1 : std::exp(found->second));
-    };
-    Shares after(shares.size());
-    const auto bits_if = [&](const auto& likelihood) {
-      double probability = 0;
-      for (std::size_t i = 0; i < shares.size(); ++i) {
-        after[i] = shares[i] * likelihood(i);
-        probability += after[i];
-      }
-      return probability > 0 ? probability * Bits(Normal(after)) : 0.0;
-    };
-    double left = bits_if(nothing_if);
-    for (const auto& named : reading.signs) {
-      const MaySee& sign = named.second;
-      left += bits_if([&](std::size_t leaf) {
-        const auto own = std::find_if(sign.leaves.begin(), sign.leaves.end(),
-                                      [&](const MaySee::For& each) { return each.leaf == leaf; });
-        const double seen = own == sign.leaves.end() ? sign.otherwise : own->if_cause;
-        const auto more = any.find(leaf);
-        const double all = others + (more == any.end() ? 0 : more->second);
-        return (1 - nothing_if(leaf)) * seen / all;
-      });
-    }
-    return Bits(shares) - left;
   }
 
   double CostOf(const Readable& reading) const {
@@ -445,7 +335,7 @@ class Asking {
   void AddAnswers(const Readable& reading, const Shares& shares, Question& made) const {
     std::vector<std::pair<double, const MaySee*>> likely;
     for (const auto& [name, sign] : reading.signs) {
-      likely.emplace_back(ProbabilityOf(sign, shares) * Moved(sign, shares), &sign);
+      likely.emplace_back(ProbabilityOf(sign, shares) * MostRaised(sign, shares), &sign);
     }
     std::stable_sort(likely.begin(), likely.end(),
                      [](const auto& a, const auto& b) { return a.first > b.first; });
@@ -460,15 +350,6 @@ class Asking {
     nothing.set_text("nothing of the kind");
     AddEffects(shares, AfterNothing(reading, shares), nothing);
     if (nothing.effects().empty()) made.mutable_answers()->RemoveLast();
-  }
-
-  static double Moved(const MaySee& sign, const Shares& shares) {
-    const Shares after = AfterSign(sign, shares);
-    double most = 0;
-    for (const MaySee::For& each : sign.leaves) {
-      most = std::max(most, after[each.leaf] - shares[each.leaf]);
-    }
-    return most;
   }
 
   void AddEffects(const Shares& before, const Shares& after, Question::Answer& answer) const {

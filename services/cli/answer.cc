@@ -6,14 +6,18 @@
 
 namespace galen::cli {
 
-void DeclareAnswer(CLI::App& command, bool& json, std::vector<std::string>& knowledge) {
-  command.add_flag("--json", json, "Print only JSON");
+void DeclareKnowledge(CLI::App& command, std::vector<std::string>& knowledge) {
   command
       .add_option("--knowledge", knowledge,
                   "Knowledge directory; repeatable, or separated by commas: later ones overlay "
                   "earlier ones")
       ->delimiter(',')
       ->type_name("DIR");
+}
+
+void DeclareAnswer(CLI::App& command, bool& json, std::vector<std::string>& knowledge) {
+  command.add_flag("--json", json, "Print only JSON");
+  DeclareKnowledge(command, knowledge);
 }
 
 absl::Status WriteFile(const std::string& path, absl::string_view text) {

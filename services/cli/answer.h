@@ -14,6 +14,8 @@ namespace galen::cli {
 
 // Shared by commands that answer once, out of files and the knowledge.
 
+// Declares --knowledge.
+void DeclareKnowledge(CLI::App& command, std::vector<std::string>& knowledge);
 // Declares --json and --knowledge.
 void DeclareAnswer(CLI::App& command, bool& json, std::vector<std::string>& knowledge);
 

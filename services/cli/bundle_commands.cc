@@ -18,6 +18,7 @@
 #include "common/intake/kinds.h"
 #include "common/intake/text.h"
 #include "common/knowledge/load.h"
+#include "services/cli/answer.h"
 #include "services/cli/bundle_evidence.h"
 #include "services/cli/local_mesh.h"
 
@@ -28,11 +29,6 @@ namespace {
 constexpr absl::Duration kDying = absl::Seconds(3);
 // Bytes of a log that are read to recognise its kind.
 constexpr std::size_t kLookedAt = 4 << 20;
-
-ExitCode Ended(const absl::Status& status, Console& console) {
-  if (!status.ok()) console.err << "galen: " << std::string(status.message()) << std::endl;
-  return ExitCodeOf(status);
-}
 
 absl::StatusOr<std::string> Slurp(const std::string& path, std::istream& standard_input) {
   std::ostringstream content;
@@ -72,10 +68,12 @@ absl::Status Capture(const CaptureArguments& arguments, Console& console) {
   options.begin_by = begun + 0.3 * time;
   options.redact_paths = arguments.redact_paths;
   if (arguments.job_pid > 0) options.values["job_pid"] = {absl::StrCat(arguments.job_pid)};
-  for (const std::string& log : arguments.logs) {
-    host::CaptureOptions::Log entry;
-    entry.path = log;
-    options.logs.push_back(entry);
+  for (const std::vector<std::string>* logs : {&arguments.logs, &arguments.more_logs}) {
+    for (const std::string& log : *logs) {
+      host::CaptureOptions::Log entry;
+      entry.path = log;
+      options.logs.push_back(entry);
+    }
   }
   console.err << "capturing " << machine.name() << " ..." << std::endl;
   GALEN_ASSIGN_OR_RETURN(const host::CaptureSummary summary, host::Capture(machine, plan, options));
@@ -165,8 +163,55 @@ absl::Status Add(const AddArguments& arguments, Console& console) {
 
 }  // namespace
 
+CLI::App* DeclareBundle(CLI::App& app, BundleArguments& arguments) {
+  CLI::App* bundle = app.add_subcommand("bundle", "Make a support bundle");
+  bundle->require_subcommand(1);
+  CLI::App* capture = bundle->add_subcommand("capture", "Make a bundle of this machine");
+  capture->add_option("directory", arguments.capture.directory, "A new directory")->required();
+  capture->add_option("--description", arguments.capture.description,
+                      "Description of the incident");
+  capture->add_option("logs", arguments.capture.more_logs, "Further logs to include")
+      ->type_name("FILE");
+  capture->add_option("--log", arguments.capture.logs, "A log to include; repeatable")
+      ->type_name("FILE");
+  capture->add_option("--job-pid", arguments.capture.job_pid, "A process of the job");
+  capture->add_option("--time", arguments.capture.time_s, "Seconds for everything except the logs")
+      ->check(CLI::Range(1.0, 600.0))
+      ->capture_default_str();
+  capture->add_flag("--redact-paths", arguments.capture.redact_paths,
+                    "Redact paths below home, data and scratch directories, and of buckets");
+  capture
+      ->add_option("--plan", arguments.capture.plan,
+                   "List of what to read, in place of capture.txt")
+      ->type_name("FILE");
+  DeclareKnowledge(*capture, arguments.capture.knowledge);
+  CLI::App* create = bundle->add_subcommand("new", "Make an empty bundle");
+  create->add_option("directory", arguments.create.directory, "A new directory")->required();
+  create->add_option("--description", arguments.create.description, "Description of the incident")
+      ->required();
+  create->add_option("--node", arguments.create.nodes, "A host; repeatable")->type_name("HOST");
+  CLI::App* add = bundle->add_subcommand("add", "Add one output, file, log or variable");
+  add->add_option("directory", arguments.add.directory, "The bundle")->required();
+  add->add_option("--node", arguments.add.node, "The host it belongs to")->type_name("HOST");
+  add->add_flag("--job", arguments.add.in_job, "The piece is from the job's container");
+  add->add_option("--output", arguments.add.output,
+                  "File with the output of the command; - for standard input")
+      ->type_name("FILE");
+  add->add_option("--exit", arguments.add.exit_code, "Exit code of the command");
+  add->add_flag("--absent", arguments.add.absent, "The command or file is known to be missing");
+  add->add_option("--file", arguments.add.file, "Absolute path of a file on the node");
+  add->add_option("--from", arguments.add.from, "File that has its content here")
+      ->type_name("FILE");
+  add->add_option("--log", arguments.add.log, "A log")->type_name("FILE");
+  add->add_option("--rank", arguments.add.rank, "The rank that wrote the log");
+  add->add_option("--env", arguments.add.environment, "A variable of the job; repeatable")
+      ->type_name("NAME=VALUE");
+  add->add_option("command", arguments.add.command, "The command as it was run, after --");
+  return bundle;
+}
+
 ExitCode CaptureBundle(const CaptureArguments& arguments, Console& console) {
-  return Ended(Capture(arguments, console), console);
+  return ExitWith(Capture(arguments, console), console);
 }
 
 ExitCode NewBundle(const NewBundleArguments& arguments, Console& console) {
@@ -176,11 +221,17 @@ ExitCode NewBundle(const NewBundleArguments& arguments, Console& console) {
     console.out << arguments.directory << ": made; add to it with `galen bundle add "
                 << arguments.directory << "`" << std::endl;
   }
-  return Ended(status, console);
+  return ExitWith(status, console);
 }
 
 ExitCode AddToBundle(const AddArguments& arguments, Console& console) {
-  return Ended(Add(arguments, console), console);
+  return ExitWith(Add(arguments, console), console);
+}
+
+ExitCode RunBundle(const CLI::App& bundle, const BundleArguments& arguments, Console& console) {
+  if (bundle.got_subcommand("capture")) return CaptureBundle(arguments.capture, console);
+  if (bundle.got_subcommand("new")) return NewBundle(arguments.create, console);
+  return AddToBundle(arguments.add, console);
 }
 
 }  // namespace galen::cli

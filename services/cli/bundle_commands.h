@@ -1,6 +1,7 @@
 #ifndef SERVICES_CLI_BUNDLE_COMMANDS_H_
 #define SERVICES_CLI_BUNDLE_COMMANDS_H_
 
+#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
@@ -14,10 +15,11 @@ struct CaptureArguments {
   std::string directory;
   std::string description;
   std::vector<std::string> logs;
-  double time_s = 9;          // what all but the logs may take
-  bool redact_paths = false;  // take out the customer's paths too
-  std::string plan;           // the list of what to read; "": capture.txt of the knowledge
-  int job_pid = 0;            // a process of the job; 0: none
+  std::vector<std::string> more_logs;  // named without --log
+  double time_s = 9;                   // what all but the logs may take
+  bool redact_paths = false;           // take out the customer's paths too
+  std::string plan;                    // the list of what to read; "": capture.txt of the knowledge
+  int job_pid = 0;                     // a process of the job; 0: none
   std::vector<std::string> knowledge;
 };
 ExitCode CaptureBundle(const CaptureArguments& arguments, Console& console);
@@ -46,6 +48,17 @@ struct AddArguments {
   std::vector<std::string> environment;  // NAME=value
 };
 ExitCode AddToBundle(const AddArguments& arguments, Console& console);
+
+// `galen bundle` as it was called.
+struct BundleArguments {
+  CaptureArguments capture;
+  NewBundleArguments create;
+  AddArguments add;
+};
+
+// Declares `galen bundle` and its commands capture, new and add.
+CLI::App* DeclareBundle(CLI::App& app, BundleArguments& arguments);
+ExitCode RunBundle(const CLI::App& bundle, const BundleArguments& arguments, Console& console);
 
 }  // namespace galen::cli
 

@@ -1,7 +1,5 @@
 #include "services/cli/local_mesh.h"
 
-#include <unistd.h>
-
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -28,13 +26,14 @@
 #include "common/reasoner/llm/reasoned.h"
 #include "common/reasoner/site_history.h"
 #include "common/store/store.h"
+#include "services/cli/gather.h"
+#include "services/cli/mesh_telemetry.h"
 #include "services/conclusion/local_client.h"
 #include "services/conclusion/report_writer.h"
 #include "services/execution/check_runner.h"
 #include "services/execution/history_checks.h"
 #include "services/execution/local_client.h"
 #include "services/execution/node_registry.h"
-#include "services/execution/playbook/examine.h"
 #include "services/execution/telemetry_checks.h"
 #include "services/node/local_client.h"
 #include "services/node/registry.h"
@@ -53,49 +52,6 @@ namespace {
 constexpr std::size_t kMaxQueued = 10'000;
 // Questions that wait for a model at the same time, each on a thread of its own.
 constexpr int kAsking = 32;
-
-// Nothing: the knowledge has no playbooks, and nobody wants any.
-absl::StatusOr<std::optional<execution::TelemetryChecks::Options>> Measuring(
-    const LocalMesh::Options& options) {
-  GALEN_ASSIGN_OR_RETURN(const std::vector<std::string> directories,
-                         knowledge::FindDirectories(options.knowledge));
-  auto measuring = execution::TelemetryChecks::Load(
-      directories,
-      options.counters.has_value() ? std::vector<telemetry::SourceAddress>() : options.prometheus);
-  if (!measuring.ok()) {
-    if (absl::IsNotFound(measuring.status()) && options.prometheus.empty()) {
-      return std::optional<execution::TelemetryChecks::Options>();
-    }
-    return measuring.status();
-  }
-  if (options.counters.has_value()) {
-    measuring->live = execution::TelemetryChecks::Opened{
-        options.counters->source, {options.counters->first, options.counters->last}, std::nullopt};
-  }
-  // The person who starts this program may see all data of the server.
-  measuring->live_for_bundles = true;
-  measuring->bundle_root = [roots = options.roots](const std::string& bundle) {
-    return host::ResolveWithin(bundle, roots, "--bundle-root");
-  };
-  return std::optional(*std::move(measuring));
-}
-
-std::vector<std::string> NodesWithNumbers(const LocalMesh::Options& options,
-                                          const v1::Incident& incident) {
-  constexpr std::size_t kMostNodes = 256;  // of which all is asked in one go
-  auto measuring = Measuring(options);
-  if (!measuring.ok() || !measuring->has_value()) return {};
-  const SystemClock clock;
-  execution::TelemetryChecks checks(**std::move(measuring), clock);
-  playbook::Times window;
-  if (incident.has_start_time())
-    window.start = absl::FromUnixSeconds(incident.start_time().seconds());
-  if (incident.has_end_time()) window.end = absl::FromUnixSeconds(incident.end_time().seconds());
-  std::vector<std::string> nodes = checks.LiveNodes(window);
-  // More nodes than a job has: the server covers a whole fleet, so they are not the job's.
-  if (nodes.size() > kMostNodes) nodes.clear();
-  return nodes;
-}
 
 }  // namespace
 
@@ -257,8 +213,6 @@ struct LocalMesh::Parts {
                                                                     const std::string& id) {
         return evidence_store->Take(incident, id, clock.Now());
       };
-    }
-    if (evidence_store != nullptr) {
       orchestrator_options.add_evidence = [evidence_store, &clock](const std::string& base,
                                                                    const v1::Incident& incident,
                                                                    const std::string& id) {
@@ -327,9 +281,7 @@ struct LocalMesh::Parts {
 
 std::string OwnerIn(const std::string& store, const std::string& name, const std::string& what) {
   if (!store::IsSharedStore(store)) return name;
-  char host[256] = "";
-  if (gethostname(host, sizeof(host) - 1) != 0) host[0] = '\0';
-  return absl::StrCat(name, ":", host, ":", what);
+  return absl::StrCat(name, ":", OwnHostName(), ":", what);
 }
 
 absl::StatusOr<std::shared_ptr<const knowledge::Knowledge>> LoadKnowledge(
@@ -364,23 +316,6 @@ LocalNode::LocalNode(std::shared_ptr<const knowledge::Knowledge> knowledge,
              .job_logs = std::move(job_logs)}),
       executor(hosts, std::move(knowledge), node::AllChecks(), node::NodeExecutor::Options()) {}
 
-absl::StatusOr<Gathered> GatherWithNumbers(const DiagnoseArguments& arguments,
-                                           const std::vector<intake::Text>& texts,
-                                           const host::Bundle* bundle, const intake::Kinds& kinds,
-                                           LocalMesh::Options* options) {
-  const std::string host = OwnHostName();
-  GALEN_ASSIGN_OR_RETURN(Gathered gathered, GatherIncident(arguments, texts, bundle, kinds, host));
-  if (options->prometheus.empty()) return gathered;
-  GALEN_ASSIGN_OR_RETURN(options->counters, telemetry::OpenSources(options->prometheus));
-  if (bundle != nullptr || gathered.incident.bundle().empty() ||
-      !gathered.incident.nodes().empty()) {
-    return gathered;
-  }
-  DiagnoseArguments with_nodes = arguments;
-  with_nodes.nodes = NodesWithNumbers(*options, gathered.incident);
-  return GatherIncident(with_nodes, texts, nullptr, kinds, host);
-}
-
 absl::Status LocalMesh::Options::Load() {
   GALEN_ASSIGN_OR_RETURN(loaded, LoadKnowledge(knowledge));
   GALEN_ASSIGN_OR_RETURN(scanner, CompileScanner(*loaded));
@@ -413,7 +348,7 @@ absl::StatusOr<std::unique_ptr<LocalMesh>> LocalMesh::Start(const Options& given
         std::make_shared<const intake::PastedEvidenceStore>(options.evidence, std::move(kinds));
     if (!options.roots.empty()) options.roots.push_back(options.evidence);
   }
-  GALEN_ASSIGN_OR_RETURN(auto measuring, Measuring(options));
+  GALEN_ASSIGN_OR_RETURN(auto measuring, TelemetryOf(options));
   // The parts keep the options, and must not keep this version of the knowledge with them.
   std::shared_ptr<const knowledge::Knowledge> first = std::move(options.loaded);
   std::shared_ptr<const log_scan::Scanner> scanner = std::move(options.scanner);

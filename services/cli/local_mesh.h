@@ -18,7 +18,6 @@
 #include "common/reasoner/llm/asker.h"
 #include "common/telemetry/open_source.h"
 #include "services/cli/diagnosis_api.h"
-#include "services/cli/gather.h"
 #include "services/node/executor.h"
 #include "services/node/host_source.h"
 #include "services/orchestrator/orchestrator.h"
@@ -136,14 +135,6 @@ struct LocalNode {
   const node::LocalHosts hosts;
   node::NodeExecutor executor;
 };
-
-// GatherIncident(), with the counters of `options->prometheus` opened into `options`. A log that
-// names no machine is then about the machines that have counters at that time, unless they are too
-// many for one job.
-absl::StatusOr<Gathered> GatherWithNumbers(const DiagnoseArguments& arguments,
-                                           const std::vector<intake::Text>& texts,
-                                           const host::Bundle* bundle, const intake::Kinds& kinds,
-                                           LocalMesh::Options* options);
 
 }  // namespace galen::cli
 

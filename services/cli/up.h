@@ -1,32 +1,38 @@
 #ifndef SERVICES_CLI_UP_H_
 #define SERVICES_CLI_UP_H_
 
+#include <CLI/CLI.hpp>
 #include <string>
+#include <vector>
 
-#include "absl/time/time.h"
-#include "common/observability/log/line.h"
-#include "common/observability/metrics/registry.h"
 #include "common/rpc/security.h"
 #include "services/cli/diagnose.h"
 #include "services/cli/exit_code.h"
-#include "services/cli/local_mesh.h"
+#include "services/cli/mesh_arguments.h"
+#include "services/orchestrator/strategy.h"
 
 namespace galen::cli {
 
-// `galen up` as it was called, beside what it makes the mesh of.
-struct UpOptions {
-  std::string address;            // "": DefaultSocket()
-  rpc::SecurityOptions security;  // of role orchestrator
-  absl::Duration drain_grace;
-  std::string metrics;  // where metrics are served; "" nowhere
-  log::Format log_format = log::Format::kText;
+// `galen up` as it was called.
+struct UpArguments {
+  MeshArguments mesh;
+  std::string listen;  // "": DefaultSocket()
+  std::string metrics;
+  std::string log_format = "auto";
+  std::vector<std::string> roots;
+  std::string tests = "approved";
+  std::string strategy{orchestrator::kDefaultStrategy};
+  double drain_grace = 20;
+  std::string site;
+  rpc::SecurityOptions security;  // declared by the caller
 };
 
-// `galen up`: serves DiagnosisService from a mesh in this process, until SIGTERM. Events and errors
-// go into the log of this process. `numbers` holds the metrics of the caller's parts; those of the
-// mesh are added. The caller has blocked the termination signals before any thread was made.
-ExitCode ServeMesh(const LocalMesh::Options& mesh, const UpOptions& options,
-                   metrics::Registry& numbers);
+// Declares `galen up`.
+CLI::App* DeclareUp(CLI::App& app, UpArguments& arguments);
+
+// Serves DiagnosisService from a mesh in this process, until SIGTERM. Events and errors go into the
+// log of this process. The caller has blocked the termination signals before any thread was made.
+ExitCode RunUp(const UpArguments& arguments, Console& console);
 
 }  // namespace galen::cli
 

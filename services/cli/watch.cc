@@ -22,6 +22,7 @@
 #include "common/knowledge/load.h"
 #include "common/knowledge/rules.h"
 #include "common/rpc/replicas/replicas.h"
+#include "services/cli/answer.h"
 #include "services/cli/local_mesh.h"
 #include "services/cli/remote_checks.h"
 #include "services/node/watch/event_hub.h"
@@ -123,6 +124,21 @@ void Print(const execution::v1::NodeEvent& event, bool json, Console& console) {
 }
 
 }  // namespace
+
+CLI::App* DeclareWatch(CLI::App& app, WatchArguments& arguments) {
+  CLI::App* watch =
+      app.add_subcommand("watch", "Print what nodes notice by themselves, as it happens");
+  watch
+      ->add_option(
+          "--server", arguments.server,
+          "Watch the nodes of a mesh: the address of its galen-execution; none: this machine")
+      ->type_name("HOST:PORT");
+  watch->add_option("--node", arguments.nodes, "Only this node of the mesh; repeatable")
+      ->type_name("HOST");
+  watch->add_flag("--json", arguments.json, "Print one JSON object per line");
+  DeclareKnowledge(*watch, arguments.knowledge);
+  return watch;
+}
 
 ExitCode WatchNodes(const WatchArguments& arguments, Console& console) {
   const auto refuse = [&](const absl::Status& status) {

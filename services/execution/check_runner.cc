@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -12,37 +11,16 @@
 #include "absl/strings/str_join.h"
 #include "common/base/proto_time.h"
 #include "common/base/status_macros.h"
-#include "common/security/identity.h"
+#include "common/observability/trace/trace.h"
+#include "services/execution/call_parts.h"
 #include "services/execution/fan_out.h"
 #include "services/execution/node_dispatcher.h"
-#include "services/execution/pair_sweep.h"
 #include "services/execution/variant.h"
 
 namespace galen::execution {
 namespace {
 
-// The parts of a node that no node answers.
-constexpr char kTelemetry[] = "telemetry";
-constexpr char kHistory[] = "history";
-
 using galen::v1::CheckResult;
-
-// The time that the check may take on top of what every check may.
-absl::Duration TimeLimit(const knowledge::v1::Check& check) {
-  return check.has_time_limit() ? ToDuration(check.time_limit())
-                                : ToDuration(check.exec().time_limit());
-}
-
-// Those of `checks` that are of this kind.
-std::set<std::string> OfKind(const knowledge::Knowledge& knowledge,
-                             const std::set<std::string>& checks, knowledge::v1::Check::Kind kind) {
-  std::set<std::string> of_kind;
-  for (const std::string& check : checks) {
-    const knowledge::v1::Check* const spec = knowledge.FindCheck(check);
-    if (spec != nullptr && spec->kind() == kind) of_kind.insert(check);
-  }
-  return of_kind;
-}
 
 }  // namespace
 
@@ -108,17 +86,6 @@ absl::StatusOr<v1::ResolveNodesResponse> CheckRunner::FindNodes(
     response.add_nodes(node);
   }
   return response;
-}
-
-std::function<bool(const std::string& node)> CheckRunner::SeenBy(
-    const std::string& diagnosis) const {
-  if (options_.tenant_nodes == nullptr || diagnosis.empty()) {
-    return [](const std::string&) { return true; };
-  }
-  return [nodes = options_.tenant_nodes->Get(),
-          tenant = std::string(security::TenantOf(diagnosis))](const std::string& node) {
-    return nodes->Has(tenant, node);
-  };
 }
 
 std::shared_ptr<const prometheus::Collectable> CheckRunner::metrics() const {
@@ -239,7 +206,7 @@ clients::Cancel CheckRunner::Run(const v1::RunChecksRequest& request, absl::Time
   absl::Duration long_checks;
   for (const std::string& check : checks) {
     variants[check] = VariantOf(of_call, request, check);
-    long_checks += TimeLimit(*(*knowledge)->FindCheck(check));
+    long_checks += TimeLimitOf(*(*knowledge)->FindCheck(check));
   }
   auto counted = [numbers = numbers_, tell = std::move(on_result)](CheckResult result) mutable {
     numbers->CountResult(result.check(), result.status());
@@ -254,49 +221,41 @@ clients::Cancel CheckRunner::Run(const v1::RunChecksRequest& request, absl::Time
   }
   auto fan_out = std::make_shared<FanOut>(*knowledge, std::move(counted), std::move(done),
                                           std::move(keep), /*compare=*/!share);
-  // Another replica asks for these itself.
-  const std::set<std::string> paired =
-      share ? std::set<std::string>() : PairChecksOf(**knowledge, request, checks, nodes);
-  // Without numbers a node says that it cannot tell, as of every check that it has not.
-  std::set<std::string> measured;
-  if (!share && options_.telemetry != nullptr && options_.telemetry->Has(request.bundle())) {
-    measured = OfKind(**knowledge, checks, knowledge::v1::Check::PROMQL);
-  }
-  std::set<std::string> remembered;
-  if (!share && options_.history != nullptr) {
-    remembered = OfKind(**knowledge, checks, knowledge::v1::Check::HISTORY);
-  }
-  std::set<std::string> alone;
-  for (const std::string& check : checks) {
-    if (!paired.contains(check) && !measured.contains(check) && !remembered.contains(check)) {
-      alone.insert(check);
-    }
-  }
-  for (const std::string& node : nodes) {
-    fan_out->Add(node, alone);
-    if (!measured.empty()) fan_out->Add(node, measured, kTelemetry);
-    if (!remembered.empty()) fan_out->Add(node, remembered, kHistory);
-    for (const std::string& check : paired) {
-      fan_out->Add(node, {check}, check, /*compared=*/true);
-    }
-  }
+  const CallParts parts({.registry = registry_,
+                         .clock = clock_,
+                         .breaker = *breaker_,
+                         .cache = *cache_,
+                         .telemetry = options_.telemetry,
+                         .history = options_.history,
+                         .tenant_nodes = options_.tenant_nodes,
+                         .node_timeout = options_.node_timeout},
+                        {.knowledge = *knowledge,
+                         .request = request,
+                         .checks = checks,
+                         .nodes = nodes,
+                         .variants = std::move(variants),
+                         .deadline = deadline,
+                         .fan_out = fan_out,
+                         .calls = calls,
+                         .share = share});
+  parts.Add();
   for (const std::string& node : unseen) fan_out->Add(node, checks);
-  if (!share && !request.diagnosis().empty()) {
-    AddPeers(**knowledge, request.diagnosis(), {nodes.begin(), nodes.end()}, alone, variants,
-             *fan_out);
-  }
-  std::map<std::set<std::string>, std::vector<std::string>> missing;
-  for (const std::string& node : nodes) {
-    const std::set<std::string> owed =
-        request.diagnosis().empty()
-            ? alone
-            : FromCache(request.diagnosis(), node, alone, variants, *fan_out, "");
-    if (owed.empty()) {
-      fan_out->OnNodeDone(node, absl::OkStatus());
-    } else {
-      missing[owed].push_back(node);
-    }
-  }
+  const auto missing = parts.TakeKnown();
+  const auto node_calls =
+      MakeNodeCalls(request, fan_out, calls, long_checks, deadline, backpressure);
+  for (const std::string& node : unseen) fan_out->OnNodeDone(node, NoExecutor());
+  node_calls->Begin(Plan(missing, !request.bundle().empty(), share));
+  parts.Start();
+  return [calls, node_calls] {
+    calls->CancelAll();
+    node_calls->Cancel();
+  };
+}
+
+std::shared_ptr<NodeCalls> CheckRunner::MakeNodeCalls(
+    const v1::RunChecksRequest& request, const std::shared_ptr<FanOut>& fan_out,
+    const std::shared_ptr<CancelGroup>& calls, absl::Duration long_checks, absl::Time deadline,
+    const std::shared_ptr<Backpressure>& backpressure) const {
   v1::RunChecksRequest call = request;
   call.clear_nodes();
   const auto dispatcher = std::make_shared<NodeDispatcher>(
@@ -322,21 +281,7 @@ clients::Cancel CheckRunner::Run(const v1::RunChecksRequest& request, absl::Time
       }));
   if (backpressure != nullptr) backpressure->OnResume([node_calls] { node_calls->Resume(); });
   late_->Add(node_calls);
-  for (const std::string& node : unseen) fan_out->OnNodeDone(node, NoExecutor());
-  node_calls->Begin(Plan(missing, !request.bundle().empty(), share));
-  for (const std::string& check : paired) {
-    RunPairs(*knowledge, request, check, nodes, variants, deadline, fan_out, calls);
-  }
-  if (!measured.empty()) {
-    RunTelemetry(*knowledge, request, measured, nodes, variants, deadline, fan_out, calls);
-  }
-  if (!remembered.empty()) {
-    RunHistory(*knowledge, request, remembered, nodes, variants, deadline, fan_out, calls);
-  }
-  return [calls, node_calls] {
-    calls->CancelAll();
-    node_calls->Cancel();
-  };
+  return node_calls;
 }
 
 std::deque<Batch> CheckRunner::Plan(
@@ -394,186 +339,6 @@ std::deque<Batch> CheckRunner::Plan(
     }
   }
   return plan;
-}
-
-std::set<std::string> CheckRunner::PairChecksOf(const knowledge::Knowledge& knowledge,
-                                                const v1::RunChecksRequest& request,
-                                                const std::set<std::string>& checks,
-                                                const std::vector<std::string>& nodes) {
-  std::set<std::string> paired;
-  if (!request.bundle().empty() || nodes.size() < 2) return paired;
-  for (const std::string& check : checks) {
-    const knowledge::v1::Check& spec = *knowledge.FindCheck(check);
-    if (!IsPairCheck(spec) || (spec.intrusive() && !request.allow_intrusive())) continue;
-    // A caller that gives the roles itself knows what it does.
-    const bool by_hand = std::any_of(
-        request.parameters().begin(), request.parameters().end(), [&](const auto& parameters) {
-          return parameters.check() == check && parameters.values().contains("role");
-        });
-    if (!by_hand) paired.insert(check);
-  }
-  return paired;
-}
-
-void CheckRunner::AddPeers(const knowledge::Knowledge& knowledge, const std::string& diagnosis,
-                           const std::set<std::string>& nodes, const std::set<std::string>& checks,
-                           const std::map<std::string, std::string>& variants,
-                           FanOut& fan_out) const {
-  for (const std::string& check : checks) {
-    if (knowledge.FindCheck(check)->comparisons().empty()) continue;
-    for (CheckResult& peer :
-         cache_->OfOthers(diagnosis, variants.at(check), check, nodes, clock_.Now())) {
-      fan_out.AddPeer(std::move(peer));
-    }
-  }
-}
-
-std::set<std::string> CheckRunner::FromCache(const std::string& diagnosis, const std::string& node,
-                                             const std::set<std::string>& checks,
-                                             const std::map<std::string, std::string>& variants,
-                                             FanOut& fan_out, const std::string& part) const {
-  std::set<std::string> missing;
-  for (const std::string& check : checks) {
-    std::optional<CheckResult> known =
-        cache_->Find(diagnosis, variants.at(check), absl::StrCat(check, "@", node), clock_.Now());
-    if (known.has_value()) {
-      fan_out.OnResult(node, *std::move(known), part);
-    } else {
-      missing.insert(check);
-    }
-  }
-  return missing;
-}
-
-void CheckRunner::RunTelemetry(const KnowledgePtr& knowledge, const v1::RunChecksRequest& request,
-                               const std::set<std::string>& checks,
-                               const std::vector<std::string>& nodes,
-                               const std::map<std::string, std::string>& variants,
-                               absl::Time deadline, const std::shared_ptr<FanOut>& fan_out,
-                               const std::shared_ptr<CancelGroup>& calls) const {
-  // All nodes or none: results depend on the comparison between the nodes.
-  const bool known =
-      !request.diagnosis().empty() &&
-      std::all_of(nodes.begin(), nodes.end(), [&](const auto& node) {
-        return std::all_of(checks.begin(), checks.end(), [&](const std::string& check) {
-          return cache_
-              ->Find(request.diagnosis(), variants.at(check), absl::StrCat(check, "@", node),
-                     clock_.Now())
-              .has_value();
-        });
-      });
-  const auto all_done = [fan_out, nodes] {
-    for (const std::string& node : nodes) {
-      fan_out->OnNodeDone(node, absl::OkStatus(), kTelemetry);
-    }
-  };
-  if (known) {
-    for (const std::string& node : nodes) {
-      FromCache(request.diagnosis(), node, checks, variants, *fan_out, kTelemetry);
-    }
-    all_done();
-    return;
-  }
-  // A baseline may hold only nodes that the tenant may see, like the nodes under examination.
-  const bool shared = options_.tenant_nodes != nullptr && request.bundle().empty();
-  v1::RunChecksRequest question = request;
-  if (shared) {
-    const auto seen = SeenBy(request.diagnosis());
-    auto& others = *question.mutable_baseline()->mutable_nodes();
-    others.erase(std::remove_if(others.begin(), others.end(),
-                                [&](const std::string& node) { return !seen(node); }),
-                 others.end());
-    if (others.empty() && !request.baseline().nodes().empty()) question.clear_baseline();
-  }
-  calls->Add(options_.telemetry->Run(
-      knowledge, question, checks, nodes, shared, deadline,
-      [fan_out](const std::string& node, CheckResult result) {
-        fan_out->OnResult(node, std::move(result), kTelemetry);
-      },
-      all_done));
-}
-
-void CheckRunner::RunHistory(const KnowledgePtr& knowledge, const v1::RunChecksRequest& request,
-                             const std::set<std::string>& checks,
-                             const std::vector<std::string>& nodes,
-                             const std::map<std::string, std::string>& variants,
-                             absl::Time deadline, const std::shared_ptr<FanOut>& fan_out,
-                             const std::shared_ptr<CancelGroup>& calls) const {
-  std::map<std::string, std::set<std::string>> owed;
-  for (const std::string& node : nodes) {
-    owed[node] = request.diagnosis().empty()
-                     ? checks
-                     : FromCache(request.diagnosis(), node, checks, variants, *fan_out, kHistory);
-  }
-  calls->Add(options_.history->Run(
-      knowledge, request, std::move(owed), deadline,
-      [fan_out](const std::string& node, CheckResult result) {
-        fan_out->OnResult(node, std::move(result), kHistory);
-      },
-      [fan_out](const std::string& node, const absl::Status& status) {
-        fan_out->OnNodeDone(node, status, kHistory);
-      }));
-}
-
-absl::StatusOr<NodeRegistry::Node> CheckRunner::ClientOf(const std::string& node) const {
-  GALEN_ASSIGN_OR_RETURN(NodeRegistry::Node client, registry_.Live(node));
-  GALEN_RETURN_IF_ERROR(breaker_->Allow(registry_.KeyOf(node), clock_.Now()));
-  return client;
-}
-
-void CheckRunner::RunPairs(const KnowledgePtr& knowledge, const v1::RunChecksRequest& request,
-                           const std::string& check, const std::vector<std::string>& nodes,
-                           const std::map<std::string, std::string>& variants, absl::Time deadline,
-                           const std::shared_ptr<FanOut>& fan_out,
-                           const std::shared_ptr<CancelGroup>& calls) const {
-  // All or none: a node alone cannot be tested again.
-  const bool known = std::all_of(nodes.begin(), nodes.end(), [&](const std::string& node) {
-    return cache_
-        ->Find(request.diagnosis(), variants.at(check), absl::StrCat(check, "@", node),
-               clock_.Now())
-        .has_value();
-  });
-  std::map<std::string, NodeRegistry::Node> able;
-  for (const std::string& node : nodes) {
-    const absl::StatusOr<NodeRegistry::Node> client = ClientOf(node);
-    if (known) FromCache(request.diagnosis(), node, {check}, variants, *fan_out, check);
-    if (known || !client.ok()) {
-      fan_out->OnNodeDone(node, known ? absl::OkStatus() : client.status(), check);
-    } else {
-      able[node] = *client;
-    }
-  }
-  if (able.size() < 2) {
-    for (const auto& [node, client] : able) {
-      CheckResult result = ErrorResult(check, node, "");
-      result.set_status(CheckResult::SKIPPED);
-      result.set_message("needs two nodes, and no other one answers");
-      fan_out->OnResult(node, std::move(result), check);
-      fan_out->OnNodeDone(node, absl::OkStatus(), check);
-    }
-    return;
-  }
-  const knowledge::v1::Check& spec = *knowledge->FindCheck(check);
-  const bool progress = request.progress();
-  std::map<std::string, clients::NodeClient*> nodes_of_sweep;
-  for (const auto& [node, client] : able) nodes_of_sweep[node] = client.get();
-  StartPairSweep(
-      {.check = spec,
-       .nodes = std::move(nodes_of_sweep),
-       .call = CallOf(request, "", {check}),
-       .pair_time = options_.node_timeout + TimeLimit(spec),
-       .deadline = deadline,
-       .clock = clock_,
-       .calls = calls},
-      [fan_out, check, progress](const std::string& node, CheckResult result) {
-        if (result.status() == CheckResult::RUNNING && !progress) return;
-        fan_out->OnResult(node, std::move(result), check);
-      },
-      [fan_out, check, able, knowledge] {  // the sweep refers to its check and clients
-        for (const auto& [node, client] : able) {
-          fan_out->OnNodeDone(node, absl::OkStatus(), check);
-        }
-      });
 }
 
 }  // namespace galen::execution

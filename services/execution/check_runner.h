@@ -100,7 +100,9 @@ class CheckRunner {
                            const std::shared_ptr<Backpressure>& backpressure = nullptr) const;
 
   // Whether the diagnosis is shown this live node; without one, an operator asks.
-  std::function<bool(const std::string& node)> SeenBy(const std::string& diagnosis) const;
+  std::function<bool(const std::string& node)> SeenBy(const std::string& diagnosis) const {
+    return NodesSeenBy(options_.tenant_nodes, diagnosis);
+  }
 
   // Finds the calls to nodes that are late by now.
   void LookForLate() const { late_->Look(); }
@@ -124,41 +126,14 @@ class CheckRunner {
   // Which replica asks which nodes: the nodes by the checks that they owe.
   std::deque<Batch> Plan(const std::map<std::set<std::string>, std::vector<std::string>>& missing,
                          bool bundle, bool share) const;
-  // Those of `checks` that are run by nodes in pairs.
-  static std::set<std::string> PairChecksOf(const knowledge::Knowledge& knowledge,
-                                            const v1::RunChecksRequest& request,
-                                            const std::set<std::string>& checks,
-                                            const std::vector<std::string>& nodes);
-  // Lets what is compared be compared with what other nodes of the diagnosis answered before.
-  void AddPeers(const knowledge::Knowledge& knowledge, const std::string& diagnosis,
-                const std::set<std::string>& nodes, const std::set<std::string>& checks,
-                const std::map<std::string, std::string>& variants, FanOut& fan_out) const;
-  // Tells `fan_out` what the cache knows; gives the checks that it does not know.
-  std::set<std::string> FromCache(const std::string& diagnosis, const std::string& node,
-                                  const std::set<std::string>& checks,
-                                  const std::map<std::string, std::string>& variants,
-                                  FanOut& fan_out, const std::string& part) const;
-  // Telemetry's results for the nodes: one query for all of them, unless all results are known.
-  void RunTelemetry(const KnowledgePtr& knowledge, const v1::RunChecksRequest& request,
-                    const std::set<std::string>& checks, const std::vector<std::string>& nodes,
-                    const std::map<std::string, std::string>& variants, absl::Time deadline,
-                    const std::shared_ptr<FanOut>& fan_out,
-                    const std::shared_ptr<CancelGroup>& calls) const;
-  // Earlier failures of the nodes, from the store.
-  void RunHistory(const KnowledgePtr& knowledge, const v1::RunChecksRequest& request,
-                  const std::set<std::string>& checks, const std::vector<std::string>& nodes,
-                  const std::map<std::string, std::string>& variants, absl::Time deadline,
-                  const std::shared_ptr<FanOut>& fan_out,
-                  const std::shared_ptr<CancelGroup>& calls) const;
+  // The calls of one RunChecks to single nodes. `long_checks`: what its checks may take on top.
+  std::shared_ptr<NodeCalls> MakeNodeCalls(const v1::RunChecksRequest& request,
+                                           const std::shared_ptr<FanOut>& fan_out,
+                                           const std::shared_ptr<CancelGroup>& calls,
+                                           absl::Duration long_checks, absl::Time deadline,
+                                           const std::shared_ptr<Backpressure>& backpressure) const;
   // The nodes alone.
   absl::StatusOr<v1::ResolveNodesResponse> FindNodes(const v1::ResolveNodesRequest& request) const;
-  // The client of the node's executor, or the reason why there is none.
-  absl::StatusOr<NodeRegistry::Node> ClientOf(const std::string& node) const;
-  void RunPairs(const KnowledgePtr& knowledge, const v1::RunChecksRequest& request,
-                const std::string& check, const std::vector<std::string>& nodes,
-                const std::map<std::string, std::string>& variants, absl::Time deadline,
-                const std::shared_ptr<FanOut>& fan_out,
-                const std::shared_ptr<CancelGroup>& calls) const;
 
   const NodeRegistry& registry_;
   const HotSwap<knowledge::Knowledge> knowledge_;

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/base/text.h"
+#include "common/security/identity.h"
 #include "common/yaml/yaml.h"
 
 namespace galen::execution {
@@ -123,6 +124,15 @@ std::shared_ptr<const TenantNodes> TenantNodesFile::Get() {
   nodes_ = std::make_shared<const TenantNodes>(*std::move(nodes));
   tell_(absl::StrCat(path_, ": reloaded"));
   return nodes_;
+}
+
+std::function<bool(const std::string& node)> NodesSeenBy(TenantNodesFile* file,
+                                                         const std::string& diagnosis) {
+  if (file == nullptr || diagnosis.empty()) {
+    return [](const std::string&) { return true; };
+  }
+  return [nodes = file->Get(), tenant = std::string(security::TenantOf(diagnosis))](
+             const std::string& node) { return nodes->Has(tenant, node); };
 }
 
 }  // namespace galen::execution

@@ -65,6 +65,11 @@ class TenantNodesFile {
   absl::Time looked_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();
 };
 
+// Whether the diagnosis is shown a live node, by the current version of the file. Null, or without
+// a diagnosis: every node is shown.
+std::function<bool(const std::string& node)> NodesSeenBy(TenantNodesFile* file,
+                                                         const std::string& diagnosis);
+
 }  // namespace galen::execution
 
 #endif  // SERVICES_EXECUTION_TENANT_NODES_H_

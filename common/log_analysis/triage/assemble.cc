@@ -8,6 +8,8 @@
 #include "common/log_analysis/scan/timestamp.h"
 #include "common/log_analysis/triage/collected.h"
 #include "common/log_analysis/triage/courses.h"
+#include "common/log_analysis/triage/missing_facts.h"
+#include "common/log_analysis/triage/projection.h"
 #include "common/log_analysis/triage/writer.h"
 
 namespace galen::triage {
@@ -28,11 +30,13 @@ class Assembler {
     ReadEnds();
     ReadClasses();
     Decide();
-    ProjectSteps();
-    if (track_ != nullptr) report_.courses = CoursesOf(*track_, report_.context);
+    if (track_ != nullptr) {
+      ProjectSteps(track_->format(), DoneBy(), NumberOf(FactKind::kCheckpointSaved), report_);
+      report_.courses = CoursesOf(*track_, report_.context);
+    }
     NoteNumbers();
     ChoosePrimary();
-    TellUnknown();
+    report_.unknown = MissingFacts(report_, track_, DoneBy());
     report_.logs = std::move(found_.logs);
     return std::move(report_);
   }
@@ -89,7 +93,6 @@ class Assembler {
       break;
     }
     context.latest = options_.latest.value_or(absl::Now());
-    if (!context.near.has_value()) context.near = report_.progress.begin;
     return log_scan::Resolve(*stamp, context);
   }
 
@@ -295,7 +298,7 @@ class Assembler {
   }
 
   void Decide() {
-    Evidence& evidence = evidence_;
+    Evidence evidence;
     Progress& progress = report_.progress;
     if (const auto code = NumberOf(FactKind::kSummary); code.has_value()) {
       evidence.summary_code = static_cast<int>(std::min<std::int64_t>(*code, 255));
@@ -329,51 +332,6 @@ class Assembler {
       progress.idle = *report_.now - *evidence.progress;
     } else {
       progress.idle = evidence.idle_before_end;
-    }
-  }
-
-  void ProjectSteps() {
-    Progress& progress = report_.progress;
-    if (!progress.last_step.has_value()) return;
-    const std::int64_t last = *progress.last_step;
-    const std::int64_t left = progress.final_step.has_value()
-                                  ? std::max<std::int64_t>(0, *progress.final_step - last)
-                                  : 0;
-    if (progress.step_seconds.has_value() && *progress.step_seconds > 0) {
-      const absl::Duration of_step = absl::Seconds(*progress.step_seconds);
-      if (progress.final_step.has_value()) {
-        progress.remaining = of_step * static_cast<double>(left);
-      }
-      const Status status = report_.decision.status;
-      const bool open = status == Status::kRunning || status == Status::kHanging;
-      const std::optional<absl::Time> until = open ? report_.now : progress.end;
-      if (const auto done = DoneBy();
-          done.has_value() && until.has_value() && *until > *done && status != Status::kCompleted) {
-        const double steps = absl::ToDoubleSeconds(*until - *done) / *progress.step_seconds;
-        if (steps < static_cast<double>(kMostSteps)) {
-          progress.expected_step = last + static_cast<std::int64_t>(steps);
-          if (progress.final_step.has_value()) {
-            progress.expected_step = std::min(*progress.expected_step, *progress.final_step);
-          }
-        }
-      }
-    }
-    const auto saved = NumberOf(FactKind::kCheckpointSaved);
-    if (saved.has_value()) {
-      progress.saved_step = *saved;
-    } else if (const auto period = progress.checkpoint_period; period.value_or(0) > 0) {
-      if (last >= *period) {
-        progress.saved_step = last - last % *period;
-        progress.saved_by_period = true;
-      } else if (progress.restored_step.has_value()) {
-        progress.saved_step = progress.restored_step;
-        progress.saved_by_period = true;
-      } else if (progress.restored == false) {
-        progress.lost_steps = last - std::max<std::int64_t>(0, track_->format().first_step) + 1;
-      }
-    }
-    if (progress.saved_step.has_value()) {
-      progress.lost_steps = std::max<std::int64_t>(0, last - *progress.saved_step);
     }
   }
 
@@ -457,38 +415,6 @@ class Assembler {
     }
   }
 
-  void TellUnknown() {
-    const auto tell = [&](std::string text) { report_.unknown.push_back(std::move(text)); };
-    const Status status = report_.decision.status;
-    const Progress& progress = report_.progress;
-    if (status == Status::kUnknown && scheduler_ == SchedulerState::kUnknown) {
-      tell(
-          "whether the job still runs: --scheduler-state, from squeue and sacct or kubectl get "
-          "pod");
-    }
-    if (status == Status::kUnknown || status == Status::kUnknownDeath) {
-      tell(
-          "how it ended: the end of this log, the logs of the other ranks, the kernel log of its "
-          "nodes, sacct or kubectl describe pod");
-    }
-    if (track_ == nullptr) {
-      tell(
-          "how far it came: no line reports a step in a form that knowledge/triage/formats.yaml "
-          "has");
-    } else if (reference_ != nullptr) {
-      if (!progress.total_steps.has_value()) tell("how many steps were asked for");
-      if (!progress.timed) tell("how long a step takes");
-      if (!progress.saved_step.has_value() && !progress.checkpoint_period.has_value()) {
-        tell("which step the last checkpoint is of");
-      }
-    }
-    if (!progress.begin.has_value()) {
-      tell("any time of day: wall time, and how long steps stay away");
-    } else if (reference_ != nullptr && !DoneBy().has_value()) {
-      tell("when the last step was done");
-    }
-  }
-
   struct Ranked {
     Shown shown;
     const FailureClass* of = nullptr;
@@ -503,7 +429,6 @@ class Assembler {
   const StepTrack* track_ = nullptr;
   const StepTrack::OfWriter* reference_ = nullptr;
   std::optional<absl::Time> step_time_;
-  Evidence evidence_;
   bool bad_exit_ = false;
   bool asked_to_stop_ = false;
   std::vector<Ranked> shown_;  // the weightiest first

@@ -33,6 +33,7 @@ class CompiledCatalogue {
 
  private:
   friend class JobTriage;
+  friend class LineReader;
   struct Inside;
   explicit CompiledCatalogue(std::unique_ptr<const Inside> inside);
   std::unique_ptr<const Inside> inside_;

@@ -1,18 +1,18 @@
 #include "services/execution/playbook/examine.h"
 
 #include <algorithm>
-#include <map>
+#include <cstddef>
+#include <cstdint>
 #include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
 #include "common/telemetry/discovery.h"
 #include "common/telemetry/named_source.h"
-#include "common/timeseries/align.h"
-#include "common/timeseries/frozen.h"
+#include "common/timeseries/grid.h"
 #include "services/execution/playbook/jobs.h"
+#include "services/execution/playbook/measurer.h"
 #include "services/execution/playbook/series_test_parts.h"
 #include "services/execution/playbook/series_tests.h"
 
@@ -20,7 +20,6 @@ namespace galen::playbook {
 namespace {
 
 using telemetry::Call;
-using telemetry::Measured;
 using telemetry::Place;
 using telemetry::Source;
 
@@ -31,166 +30,14 @@ constexpr char kSent[] = "rdma_sent";
 constexpr char kTrainingStep[] = "training_step";
 constexpr absl::Duration kStep = absl::Seconds(15);
 constexpr std::int64_t kMostPoints = 4000;
-// A sample speaks for so long: of an exporter that is asked once a minute one may be missing.
-constexpr absl::Duration kMostAge = absl::Seconds(150);
 // A job that makes no step for so long has ended, and what comes then is another run.
 constexpr absl::Duration kBetweenRuns = absl::Minutes(10);
 constexpr absl::Duration kLeastRun = absl::Minutes(10);
-// A ghost: what is never constant stands still for so many points while others move.
-constexpr std::size_t kGhost = 20;
 constexpr std::size_t kMostRemarks = 32;
 
 std::string Day(absl::Time time) {
   return absl::FormatTime("%Y-%m-%d %H:%M:%S UTC", time, absl::UTCTimeZone());
 }
-
-// Everything that one examination asks, each once.
-class Measurer {
- public:
-  struct Of {
-    absl::StatusOr<std::shared_ptr<const Rows>> rows;
-    std::vector<telemetry::Answer> answers;
-    std::vector<std::string> remarks;
-    bool complete = true;
-  };
-
-  // `named`: what names no machine is nobody's.
-  Measurer(const PlaybookCatalogue& catalogue, const telemetry::Rules& rules, Source& source,
-           telemetry::Range range, std::vector<std::string> nodes, bool named, const Call& call)
-      : catalogue_(catalogue),
-        rules_(rules),
-        source_(source),
-        range_(range),
-        nodes_(std::move(nodes)),
-        named_(named),
-        call_(call) {}
-
-  const telemetry::Range& range() const { return range_; }
-
-  bool IsOurs(const Place& place) const {
-    if (place.node.empty()) return !named_;
-    if (nodes_.empty()) return true;
-    return std::any_of(nodes_.begin(), nodes_.end(), [&](const std::string& node) {
-      return named_ ? node == place.node : SameNode(node, place.node);
-    });
-  }
-  // As the incident names it.
-  Place Ours(Place place) const {
-    for (const std::string& node : nodes_) {
-      if (SameNode(node, place.node)) place.node = node;
-    }
-    return place;
-  }
-
-  // Errors but NOT_FOUND and UNIMPLEMENTED, which are part of what is known, end the examination.
-  absl::StatusOr<const Of*> Get(const std::string& name) {
-    const auto known = known_.find(name);
-    if (known != known_.end()) return &known->second;
-    Of of = Ask(name);
-    const absl::StatusCode code = of.rows.status().code();
-    if (!of.rows.ok() && code != absl::StatusCode::kNotFound &&
-        code != absl::StatusCode::kUnimplemented) {
-      return of.rows.status();
-    }
-    return &known_.emplace(name, std::move(of)).first->second;
-  }
-
- private:
-  Of Ask(const std::string& name) {
-    Of of;
-    const Query* const query = catalogue_.FindQuery(name);
-    of.rows = query == nullptr ? Quantity(name, of) : Evaluated(*query, of);
-    return of;
-  }
-
-  // The names of others are not told: they may be another customer's.
-  absl::StatusOr<std::shared_ptr<const Rows>> Keep(const std::string& name, Rows all) {
-    if (!all.places.empty()) return std::make_shared<const Rows>(std::move(all));
-    return absl::NotFoundError(
-        absl::StrCat(source_.name(), ": has ", name,
-                     " of other machines alone; the incident has to name its machines as telemetry "
-                     "does"));
-  }
-
-  absl::StatusOr<std::shared_ptr<const Rows>> Quantity(const std::string& name, Of& of) {
-    GALEN_ASSIGN_OR_RETURN(
-        Measured measured,
-        telemetry::Measure(source_, rules_, name, range_, kMostAge, call_,
-                           [this](const Place& place) { return IsOurs(place); }));
-    of.complete = measured.complete;
-    of.answers = std::move(measured.answers);
-    of.remarks = std::move(measured.warnings);
-    for (const telemetry::Answer& answer : of.answers) {
-      for (const std::string& warning : answer.warnings) {
-        of.remarks.push_back(absl::StrCat(answer.query, ": ", warning));
-      }
-    }
-    if (measured.quantity->never_constant) {
-      const auto ghosts = timeseries::FindGhosts(measured.values, {.least_samples = kGhost});
-      for (const timeseries::Ghost& ghost : ghosts) {
-        of.remarks.push_back(absl::StrCat(
-            Shown(measured.rows[ghost.entity].place), ": ", name, " stands still from ",
-            Clock(measured.grid, ghost.begin), " to ", Clock(measured.grid, ghost.end - 1),
-            " while that of others moves: its collector hung; left out"));
-      }
-      timeseries::Forget(ghosts, measured.values);
-    }
-    Rows rows{name, measured.quantity->unit, measured.quantity->counter, measured.grid, {}, {0, 0},
-              {}};
-    rows.values = std::move(measured.values);
-    for (const Measured::Row& row : measured.rows) {
-      rows.places.push_back(Ours(row.place));
-      if (measured.quantity->among == telemetry::Among::kSingly) rows.metrics.push_back(row.metric);
-    }
-    if (rows.counter) rows.unit = absl::StrCat(rows.unit, "/s");
-    return Keep(name, std::move(rows));
-  }
-
-  absl::StatusOr<std::shared_ptr<const Rows>> Evaluated(const Query& query, Of& of) {
-    if (!source_.evaluates()) {
-      return absl::UnimplementedError(
-          absl::StrCat(query.name, ": is a question in PromQL, which a bundle cannot answer"));
-    }
-    GALEN_ASSIGN_OR_RETURN(telemetry::Answer answer, source_.RangeOf(query.promql, range_, call_));
-    GALEN_ASSIGN_OR_RETURN(const timeseries::Grid grid,
-                           timeseries::MakeGrid(range_.start, range_.end, range_.step));
-    Rows rows{query.name, query.unit, false, grid, {}, {0, 0}, {}};
-    of.complete = answer.complete;
-    std::vector<std::size_t> ours;
-    std::vector<Place> places;
-    for (std::size_t i = 0; i < answer.series.size(); ++i) {
-      places.push_back(rules_.PlaceOf(answer.series[i].labels));
-      if (IsOurs(places.back())) ours.push_back(i);
-    }
-    rows.values = timeseries::Panel(ours.size(), grid.size);
-    for (const std::size_t i : ours) {
-      const timeseries::Series on_grid =
-          timeseries::Align(answer.series[i].samples, grid, {.most_age = range_.step});
-      std::copy(on_grid.values.begin(), on_grid.values.end(),
-                rows.values.Row(rows.places.size()).begin());
-      rows.places.push_back(Ours(places[i]));
-    }
-    for (telemetry::TimeSeries& series : answer.series) series.samples.clear();
-    for (const std::string& warning : answer.warnings) {
-      of.remarks.push_back(absl::StrCat(answer.query, ": ", warning));
-    }
-    const bool nothing = answer.series.empty();
-    of.answers.push_back(std::move(answer));
-    if (nothing) {
-      return absl::NotFoundError(absl::StrCat(source_.name(), ": nothing for ", query.promql));
-    }
-    return Keep(query.name, std::move(rows));
-  }
-
-  const PlaybookCatalogue& catalogue_;
-  const telemetry::Rules& rules_;
-  Source& source_;
-  const telemetry::Range range_;
-  const std::vector<std::string> nodes_;
-  const bool named_;
-  const Call& call_;
-  std::map<std::string, Of> known_;
-};
 
 // The metrics that some playbook looks at.
 std::set<std::string> ReadBy(const PlaybookCatalogue& catalogue, const telemetry::Rules& rules) {
@@ -234,6 +81,60 @@ absl::StatusOr<std::shared_ptr<const Rows>> ThroughputOf(Measurer& measurer) {
     for (float& value : steps.values.Row(i)) value = value > 0 ? 1 / value : timeseries::kUnknown;
   }
   return std::make_shared<const Rows>(std::move(steps));
+}
+
+// The times and machines that are examined, and those that they are compared with.
+struct Compared {
+  Times window;
+  std::vector<std::string> nodes;
+  std::optional<Times> baseline;
+  std::vector<std::string> baseline_nodes;  // empty: the same
+  std::vector<std::string> remarks;
+};
+
+// Chooses a baseline of the window itself, if it has one: the faster of two jobs that ran side by
+// side, or else the run before the last one.
+absl::Status ChooseBaseline(Measurer& now, const Rows& throughput, Compared& compared) {
+  TwoJobs jobs;
+  for (const char* const follows : {kPower, kSent}) {
+    GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<const Rows> rows, RowsOrNull(now, follows));
+    if (rows != nullptr) jobs = FindTwoJobs(throughput, *rows);
+    if (jobs.slower.empty() || !jobs.slower_nodes.empty()) break;
+  }
+  if (!jobs.slower.empty()) {
+    if (jobs.slower_nodes.empty() || jobs.faster_nodes.empty()) {
+      compared.remarks.push_back(
+          absl::StrCat("jobs ", jobs.slower, " and ", jobs.faster,
+                       " ran at the same time, and which machine worked for which is not known: "
+                       "name the machines of one, and those of the other as baseline"));
+      return absl::OkStatus();
+    }
+    compared.remarks.push_back(absl::StrCat("two jobs ran at the same time: ", jobs.slower,
+                                            ", the slower one, on ", jobs.slower_nodes.size(),
+                                            " machines, is compared with ", jobs.faster, " on ",
+                                            jobs.faster_nodes.size()));
+    compared.baseline = compared.window;
+    compared.nodes = std::move(jobs.slower_nodes);
+    compared.baseline_nodes = std::move(jobs.faster_nodes);
+    return absl::OkStatus();
+  }
+  const timeseries::Grid& grid = throughput.grid;
+  std::vector<Run> runs = RunsOf(throughput, kBetweenRuns);
+  const auto length = [&](const Run& run) {
+    return static_cast<std::int64_t>(run.end - run.begin) * grid.step;
+  };
+  runs.erase(std::remove_if(runs.begin(), runs.end(),
+                            [&](const Run& run) { return length(run) < kLeastRun; }),
+             runs.end());
+  if (runs.size() < 2) return absl::OkStatus();
+  const Run& before = runs[runs.size() - 2];
+  compared.baseline = Times{grid.At(before.begin), grid.At(before.end)};
+  compared.window.start = grid.At(runs.back().begin);
+  compared.remarks.push_back(
+      absl::StrCat("the window holds ", runs.size(), " runs: the last one, from ",
+                   Day(compared.window.start), ", is compared with the one from ",
+                   Day(compared.baseline->start), " to ", Day(compared.baseline->end)));
+  return absl::OkStatus();
 }
 
 absl::StatusOr<JobActivity> JobActivityOf(Measurer& measurer) {
@@ -374,15 +275,6 @@ class Examiner {
 
 }  // namespace
 
-bool SameNode(absl::string_view one, absl::string_view other) {
-  if (one == other) return true;
-  const auto host = [](absl::string_view name) { return name.substr(0, name.find('.')); };
-  const bool full =
-      one.find('.') != absl::string_view::npos && other.find('.') != absl::string_view::npos;
-  // Two addresses, or two full names, are one only where they are equal.
-  return !full && !host(one).empty() && host(one) == host(other);
-}
-
 Times WindowOf(const Request& request) {
   Times times = request.window;
   const bool bounded = request.extent.end != absl::InfiniteFuture();
@@ -398,7 +290,7 @@ Times WindowOf(const Request& request) {
 absl::StatusOr<std::vector<Examination>> Examine(const PlaybookCatalogue& catalogue,
                                                  const telemetry::Rules& rules, Source& source,
                                                  const Request& request, const Call& call) {
-  Times window = WindowOf(request);
+  const Times window = WindowOf(request);
   if (window.end - window.start < absl::Minutes(1)) {
     return absl::NotFoundError(
         absl::StrCat(source.name(), ": has nothing of the time of the incident",
@@ -406,81 +298,40 @@ absl::StatusOr<std::vector<Examination>> Examine(const PlaybookCatalogue& catalo
                          ? ""
                          : absl::StrCat("; what it has ends at ", Day(request.extent.end))));
   }
-  std::optional<Times> baseline = request.baseline;
   Times named_in = window;
-  if (baseline.has_value()) {
-    named_in.start = std::min(named_in.start, baseline->start);
-    named_in.end = std::max(named_in.end, baseline->end);
+  if (request.baseline.has_value()) {
+    named_in.start = std::min(named_in.start, request.baseline->start);
+    named_in.end = std::max(named_in.end, request.baseline->end);
   }
   GALEN_ASSIGN_OR_RETURN(
       const std::unique_ptr<telemetry::NamedSource> named,
       telemetry::NamedSource::Open(source, rules, named_in.start, named_in.end, call));
-  std::vector<std::string> remarks;
-  std::vector<std::string> nodes = request.nodes;
-  std::vector<std::string> baseline_nodes = request.baseline_nodes;
+  Compared compared{window, request.nodes, request.baseline, request.baseline_nodes, {}};
   const auto measurer = [&](const Times& times, const std::vector<std::string>& of) {
     return std::make_unique<Measurer>(catalogue, rules, *named, RangeOf(times, request.step), of,
                                       request.named, call);
   };
-  auto now = measurer(window, nodes);
+  auto now = measurer(compared.window, compared.nodes);
   GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<const Rows> throughput, ThroughputOf(*now));
-  if (!baseline.has_value() && throughput != nullptr) {
-    std::vector<Run> runs = RunsOf(*throughput, kBetweenRuns);
-    const auto length = [&](const Run& run) {
-      return static_cast<std::int64_t>(run.end - run.begin) * throughput->grid.step;
-    };
-    runs.erase(std::remove_if(runs.begin(), runs.end(),
-                              [&](const Run& run) { return length(run) < kLeastRun; }),
-               runs.end());
-    TwoJobs jobs;
-    for (const char* const follows : {kPower, kSent}) {
-      GALEN_ASSIGN_OR_RETURN(const std::shared_ptr<const Rows> rows, RowsOrNull(*now, follows));
-      if (rows != nullptr) jobs = FindTwoJobs(*throughput, *rows);
-      if (jobs.slower.empty() || !jobs.slower_nodes.empty()) break;
-    }
-    if (!jobs.slower.empty()) {
-      const bool told = !jobs.slower_nodes.empty() && !jobs.faster_nodes.empty();
-      remarks.push_back(
-          told ? absl::StrCat("two jobs ran at the same time: ", jobs.slower,
-                              ", the slower one, on ", jobs.slower_nodes.size(),
-                              " machines, is compared with ", jobs.faster, " on ",
-                              jobs.faster_nodes.size())
-               : absl::StrCat("jobs ", jobs.slower, " and ", jobs.faster,
-                              " ran at the same time, and "
-                              "which machine worked for which is not known: name the machines of "
-                              "one, and those of the other as baseline"));
-      if (told) {
-        baseline = window;
-        nodes = std::move(jobs.slower_nodes);
-        baseline_nodes = std::move(jobs.faster_nodes);
-        now = measurer(window, nodes);
-      }
-    } else if (runs.size() >= 2) {
-      const timeseries::Grid& grid = throughput->grid;
-      const Run& before = runs[runs.size() - 2];
-      const Run& last = runs.back();
-      baseline = Times{grid.At(before.begin), grid.At(before.end)};
-      window.start = grid.At(last.begin);
-      remarks.push_back(absl::StrCat("the window holds ", runs.size(), " runs: the last one, from ",
-                                     Day(window.start), ", is compared with the one from ",
-                                     Day(baseline->start), " to ", Day(baseline->end)));
-      now = measurer(window, nodes);
-    }
+  if (!compared.baseline.has_value() && throughput != nullptr) {
+    GALEN_RETURN_IF_ERROR(ChooseBaseline(*now, *throughput, compared));
+    if (compared.baseline.has_value()) now = measurer(compared.window, compared.nodes);
   }
   GALEN_ASSIGN_OR_RETURN(JobActivity made, JobActivityOf(*now));
   const auto activity = std::make_shared<const JobActivity>(std::move(made));
-  if (baseline_nodes.empty()) baseline_nodes = nodes;
   std::unique_ptr<Measurer> before;
-  if (baseline.has_value() && baseline->end > baseline->start) {
-    before = measurer(*baseline, baseline_nodes);
+  if (compared.baseline.has_value() && compared.baseline->end > compared.baseline->start) {
+    before = measurer(*compared.baseline,
+                      compared.baseline_nodes.empty() ? compared.nodes : compared.baseline_nodes);
   }
-  remarks.insert(remarks.begin(),
-                 absl::StrCat("from ", Day(window.start), " to ", Day(window.end)));
+  const auto [start, end] = compared.window;
+  std::vector<std::string> remarks = std::move(compared.remarks);
+  remarks.insert(remarks.begin(), absl::StrCat("from ", Day(start), " to ", Day(end)));
   bool all_counters = true;
   GALEN_ASSIGN_OR_RETURN(
       std::vector<telemetry::GrowingError> growing,
       telemetry::FindGrowingErrors(
-          *named, rules, window.start, window.end, ReadBy(catalogue, rules),
+          *named, rules, start, end, ReadBy(catalogue, rules),
           [&](const Place& place) { return now->IsOurs(place); }, call, all_counters));
   for (telemetry::GrowingError& error : growing) error.place = now->Ours(std::move(error.place));
   if (!all_counters) {

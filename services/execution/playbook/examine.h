@@ -83,9 +83,6 @@ absl::StatusOr<std::vector<std::string>> NodesOf(const telemetry::Rules& rules,
                                                  telemetry::Source& source, const Times& times,
                                                  std::size_t most, const telemetry::Call& call);
 
-// "node-5" and "node-5.cluster.local" are one.
-bool SameNode(absl::string_view one, absl::string_view other);
-
 }  // namespace galen::playbook
 
 #endif  // SERVICES_EXECUTION_PLAYBOOK_EXAMINE_H_

@@ -6,6 +6,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/stream_traits.hpp>
 #include <boost/beast/http/buffer_body.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/read.hpp>
@@ -16,8 +17,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
+#include "services/gateway/http/parsed_request.h"
 #include "services/gateway/http/response_writer.h"
 
 namespace galen::gateway::http {
@@ -35,8 +35,6 @@ constexpr std::size_t kPiece = 64 << 10;
 constexpr std::size_t kLingerBytes = 1 << 20;
 constexpr absl::Duration kLinger = absl::Seconds(2);
 constexpr absl::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
-
-absl::string_view View(beast::string_view text) { return {text.data(), text.size()}; }
 
 // Everything runs on the strand of the socket, except what other threads call. At most one read and
 // one write are in flight.
@@ -103,17 +101,21 @@ class Connection final : public Closable,
   using PieceParser = beast::http::request_parser<beast::http::buffer_body>;
   using Take = absl::AnyInvocable<void(absl::StatusOr<std::string>) &&>;
 
-  tcp::socket& Socket() {
-    if constexpr (kTls) {
-      return stream_.next_layer();
-    } else {
-      return stream_;
-    }
-  }
+  tcp::socket& Socket() { return beast::get_lowest_layer(stream_); }
   template <typename Work>
   void OnStrand(Work work) {
     asio::post(stream_.get_executor(),
                [self = this->shared_from_this(), work = std::move(work)]() mutable { work(); });
+  }
+
+  // The callback of a read: `then` gets its result, unless the connection was closed meanwhile.
+  template <typename Then>
+  auto AfterRead(Then then) {
+    reading_ = true;
+    return [self = this->shared_from_this(), then](const error_code& error, std::size_t bytes) {
+      self->reading_ = false;
+      if (self->state_ != State::kClosed) then(error, bytes);
+    };
   }
 
   // ---- time
@@ -148,17 +150,13 @@ class Connection final : public Closable,
   void ReadAhead() {
     if (reading_ || buffer_.size() > 0) return;
     buffer_.shrink_to_fit();  // a waiting connection holds little memory
-    reading_ = true;
-    stream_.async_read_some(
-        buffer_.prepare(kReadAhead),
-        [self = this->shared_from_this()](const error_code& error, std::size_t bytes) {
-          self->reading_ = false;
-          if (self->state_ == State::kClosed) return;
-          if (error) return self->Shut();
-          if (self->state_ == State::kLingering) return self->Discard();
-          self->buffer_.commit(bytes);
-          if (self->state_ == State::kIdle) self->ReadHead();
-        });
+    stream_.async_read_some(buffer_.prepare(kReadAhead),
+                            AfterRead([this](const error_code& error, std::size_t bytes) {
+                              if (error) return Shut();
+                              if (state_ == State::kLingering) return Discard();
+                              buffer_.commit(bytes);
+                              if (state_ == State::kIdle) ReadHead();
+                            }));
   }
 
   void ReadHead() {
@@ -170,44 +168,22 @@ class Connection final : public Closable,
     parser_.emplace();
     parser_->header_limit(static_cast<std::uint32_t>(registry_->options.max_header_bytes));
     parser_->body_limit(boost::none);  // that depends on the head
-    reading_ = true;
-    beast::http::async_read_header(
-        stream_, buffer_, *parser_,
-        [self = this->shared_from_this()](const error_code& error, std::size_t) {
-          self->reading_ = false;
-          if (self->state_ == State::kClosed) return;
-          if (error) return self->RefuseRead(error);
-          self->OnHead();
-        });
+    beast::http::async_read_header(stream_, buffer_, *parser_,
+                                   AfterRead([this](const error_code& error, std::size_t) {
+                                     if (error) return RefuseRead(error);
+                                     OnHead();
+                                   }));
   }
 
   void OnHead() {
-    const auto& head = parser_->get();
-    if (head.version() != 11 && head.version() != 10) {
-      return Refuse(400, "only HTTP/1.1 and HTTP/1.0 are spoken");
-    }
-    if (head.version() == 11 && head.count(beast::http::field::host) != 1) {
-      return Refuse(400, "the request must have one Host field");
-    }
-    // With any other coding the end of the body is unknown.
-    if (head.count(beast::http::field::transfer_encoding) > 0 &&
-        !absl::EqualsIgnoreCase(View(head[beast::http::field::transfer_encoding]), "chunked")) {
-      return Refuse(400, "the only Transfer-Encoding is chunked");
-    }
-    request_ = Request();
-    request_.method = std::string(View(head.method_string()));
-    request_.target = std::string(View(head.target()));
-    for (const auto& field : head) {
-      request_.headers.Add(View(field.name_string()), View(field.value()));
-    }
+    absl::StatusOr<ParsedHead> head = ParseHead(parser_->get());
+    if (!head.ok()) return Refuse(400, std::string(head.status().message()));
+    request_ = std::move(head->request);
     request_.peer = peer_;
-    form_ = AnswerForm();
+    form_ = head->form;
     form_.tls = kTls;
-    form_.head = request_.method == "HEAD";
-    form_.http_1_0 = head.version() == 10;
     form_.keep_alive = parser_->keep_alive();
-    form_.gzip = AcceptsGzip(request_.headers.Get("Accept-Encoding"));
-    continue_ = absl::EqualsIgnoreCase(View(head[beast::http::field::expect]), "100-continue");
+    continue_ = head->awaits_continue;
     const std::optional<BodyRules> rules =
         parser_->is_done() ? std::nullopt : registry_->handler.TakesPieces(request_);
     payer_.clear();
@@ -252,15 +228,11 @@ class Connection final : public Closable,
     }
     body_bytes_ = bytes;
     if (parser_->is_done()) return Handle();
-    reading_ = true;
-    beast::http::async_read_some(
-        stream_, buffer_, *parser_,
-        [self = this->shared_from_this()](const error_code& error, std::size_t) {
-          self->reading_ = false;
-          if (self->state_ == State::kClosed) return;
-          if (error) return self->RefuseRead(error);
-          self->ReadBody();
-        });
+    beast::http::async_read_some(stream_, buffer_, *parser_,
+                                 AfterRead([this](const error_code& error, std::size_t) {
+                                   if (error) return RefuseRead(error);
+                                   ReadBody();
+                                 }));
   }
 
   void Handle() {
@@ -316,31 +288,17 @@ class Connection final : public Closable,
     piece_.resize(kPiece);
     pieces_->get().body().data = piece_.data();
     pieces_->get().body().size = piece_.size();
-    reading_ = true;
-    beast::http::async_read_some(stream_, buffer_, *pieces_,
-                                 [self = this->shared_from_this()](error_code error, std::size_t) {
-                                   self->reading_ = false;
-                                   if (self->state_ == State::kClosed) return;
-                                   if (self->state_ == State::kLingering) return self->Discard();
-                                   if (error == make_error_code(beast::http::error::need_buffer))
-                                     error = {};
-                                   self->OnPiece(error);
-                                 });
+    beast::http::async_read_some(
+        stream_, buffer_, *pieces_, AfterRead([this](const error_code& error, std::size_t) {
+          if (state_ == State::kLingering) return Discard();
+          const bool full = error == make_error_code(beast::http::error::need_buffer);
+          OnPiece(full ? error_code() : error);
+        }));
   }
 
   void OnPiece(const error_code& error) {
-    using Fault = beast::http::error;
-    if (error == make_error_code(Fault::body_limit)) {
-      return Give(absl::ResourceExhaustedError(
-          absl::StrCat("the body of this request has at most ", most_body_, " bytes")));
-    }
-    if (error == make_error_code(Fault::end_of_stream) ||
-        error == make_error_code(Fault::partial_message) ||
-        error.category() != make_error_code(Fault::end_of_stream).category()) {
-      if (error) return Shut();
-    } else if (error) {
-      return Give(absl::InvalidArgumentError(absl::StrCat("not HTTP: ", error.message())));
-    }
+    if (error && ConnectionEnded(error)) return Shut();
+    if (error) return Give(PieceFault(error, most_body_));
     piece_.resize(piece_.size() - pieces_->get().body().size);
     const bool over = pieces_->is_done();
     if (piece_.empty() && !over) return ReadPiece();
@@ -359,18 +317,9 @@ class Connection final : public Closable,
 
   // ---- requests that are refused before any handler sees them
   void RefuseRead(const error_code& error) {
-    using Fault = beast::http::error;
-    const auto is = [&error](Fault fault) { return error == make_error_code(fault); };
-    if (is(Fault::header_limit) || is(Fault::buffer_overflow)) {
-      return Refuse(431, absl::StrCat("the head of a request has at most ",
-                                      registry_->options.max_header_bytes, " bytes"));
-    }
-    if (is(Fault::body_limit)) {
-      return Refuse(413, absl::StrCat("the body of a request has at most ", most_body_, " bytes"));
-    }
-    const bool spoken = error.category() == make_error_code(Fault::end_of_stream).category();
-    if (!spoken || is(Fault::end_of_stream) || is(Fault::partial_message)) return Shut();
-    Refuse(400, absl::StrCat("not HTTP: ", error.message()));
+    if (ConnectionEnded(error)) return Shut();
+    const ReadRefusal refusal = RefusalOf(error, registry_->options.max_header_bytes, most_body_);
+    Refuse(refusal.status, refusal.why);
   }
 
   void Refuse(int status, const std::string& why) {
@@ -381,8 +330,7 @@ class Connection final : public Closable,
     NoLimit(read_timer_);
     GiveBody();
     parser_.reset();
-    state_ = State::kAnswering;
-    writer_ = std::make_shared<ResponseWriter>(registry_->options.max_stream_bytes);
+    Answer();
     writer_->BeginAnswer(
         WholeAnswer(std::move(response), AnswerForm(), registry_->options.gzip_from_bytes),
         /*ended=*/true, /*keep_alive=*/false);
@@ -455,15 +403,12 @@ class Connection final : public Closable,
   void Discard() {
     if (state_ == State::kClosed || reading_) return;  // goes on from there
     buffer_.clear();
-    reading_ = true;
-    stream_.async_read_some(
-        buffer_.prepare(kReadAhead),
-        [self = this->shared_from_this()](const error_code& error, std::size_t bytes) {
-          self->reading_ = false;
-          self->discarded_ += bytes;
-          if (error || self->discarded_ > kLingerBytes) return self->Shut();
-          self->Discard();
-        });
+    stream_.async_read_some(buffer_.prepare(kReadAhead),
+                            AfterRead([this](const error_code& error, std::size_t bytes) {
+                              discarded_ += bytes;
+                              if (error || discarded_ > kLingerBytes) return Shut();
+                              Discard();
+                            }));
   }
 
   void Shut() {
