@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "common/base/re2_piece.h"
 #include "common/intake/line.h"
+#include "common/intake/machine_parts.h"
 #include "re2/re2.h"
 
 namespace galen::intake {
@@ -125,6 +126,45 @@ std::string HostOf(absl::string_view target) {
   return std::string(at == absl::string_view::npos ? target : target.substr(at + 1));
 }
 
+// Reads words as the far shell does.
+std::vector<std::string> ReadAgain(const std::string& text, Command& command) {
+  Words again(text);
+  std::vector<std::string> words = again.Take();
+  command.filtered = command.filtered || again.operation() == "|";
+  return words;
+}
+
+// pdsh and its like: `pdsh -R ssh -w gpu[01-04] CMD`, `clush -bw gpu[01-04] CMD`.
+void DropParallelShell(std::vector<std::string>& argv, Command& command) {
+  argv.erase(argv.begin());
+  while (!argv.empty() && argv.front().size() > 1 && argv.front()[0] == '-') {
+    const std::string option = argv.front();
+    argv.erase(argv.begin());
+    const bool letters = std::all_of(option.begin() + 1, option.end(), [](char c) {
+      return absl::ascii_isalpha(static_cast<unsigned char>(c));
+    });
+    if (!letters && option[1] == 'w') command.machines = MachinesOf(option.substr(2));
+    if (!letters || !absl::StrContains("wxgXRftulH", option.back()) || argv.empty()) continue;
+    if (option.back() == 'w' || option.back() == 'H') {
+      command.machines = MachinesOf(argv.front());
+    }
+    argv.erase(argv.begin());
+  }
+  command.several = true;
+  const std::string joined = absl::StrJoin(argv, " ");
+  argv = ReadAgain(joined, command);
+}
+
+// `ansible gpu -m shell -a "CMD"`. False: it runs a module.
+bool DropAnsible(std::vector<std::string>& argv, Command& command) {
+  const auto option = std::find(argv.begin(), argv.end(), "-a");
+  if (option == argv.end() || option + 1 == argv.end()) return false;
+  const std::string inner = *(option + 1);
+  command.several = true;
+  argv = ReadAgain(inner, command);
+  return true;
+}
+
 bool DropWrapper(std::vector<std::string>& argv, Command& command) {
   const std::string program = BaseName(argv.front());
   if (IsAssignment(argv.front()) || program == "time" || program == "nohup" ||
@@ -153,16 +193,22 @@ bool DropWrapper(std::vector<std::string>& argv, Command& command) {
     argv.erase(argv.begin());
     DropOptions(argv, "BbcDEeFIiJLlmOopQRSWw");
     if (argv.empty()) return false;
-    command.host = HostOf(argv.front());
+    if (absl::StrContains(argv.front(), '$')) {
+      command.several = true;  // the variable of a loop
+    } else {
+      command.host = HostOf(argv.front());
+    }
     argv.erase(argv.begin());
     if (argv.empty()) return false;
-    // The far shell reads the words again.
     const std::string joined = absl::StrJoin(argv, " ");
-    Words again(joined);
-    argv = again.Take();
-    command.filtered = command.filtered || again.operation() == "|";
+    argv = ReadAgain(joined, command);
     return true;
   }
+  if (program == "pdsh" || program == "clush" || program == "pssh" || program == "parallel-ssh") {
+    DropParallelShell(argv, command);
+    return true;
+  }
+  if (program == "ansible") return DropAnsible(argv, command);
   if ((program == "docker" || program == "podman" || program == "nerdctl") && argv.size() > 3 &&
       argv[1] == "exec") {
     argv.erase(argv.begin(), argv.begin() + 2);
@@ -176,6 +222,9 @@ bool DropWrapper(std::vector<std::string>& argv, Command& command) {
     const auto words = std::find(argv.begin(), argv.end(), "--");
     if (exec == argv.end() || words == argv.end() || words + 1 == argv.end() || words < exec)
       return false;
+    command.several = command.several || std::any_of(exec, words, [](const std::string& word) {
+                        return absl::StrContains(word, '$');
+                      });
     argv.erase(argv.begin(), words + 1);
     command.in_container = true;
     return true;
@@ -183,10 +232,7 @@ bool DropWrapper(std::vector<std::string>& argv, Command& command) {
   if ((program == "sh" || program == "bash") && argv.size() > 2 &&
       absl::StrContains(argv[1], 'c') && argv[1][0] == '-') {
     const std::string inner = argv[2];
-    Words again(inner);
-    std::vector<std::string> words = again.Take();
-    command.filtered = command.filtered || again.operation() == "|";
-    argv = std::move(words);
+    argv = ReadAgain(inner, command);
     return true;
   }
   return false;
@@ -230,10 +276,27 @@ Command ReadCommand(absl::string_view typed) {
   if (typed.size() > kMostPrompt) typed = typed.substr(0, kMostPrompt);
   Words words(typed);
   command.argv = words.Take();
-  command.filtered = words.operation() == "|";
+  command.filtered = words.operation() == "|" &&
+                     !absl::StartsWith(absl::StripLeadingAsciiWhitespace(words.rest()), "dshbak");
+  if (!command.argv.empty() && command.argv.front() == "do") {
+    command.argv.erase(command.argv.begin());
+  }
+  // `for h in gpu01 gpu02; do echo $h; ssh $h CMD; done`
+  if (command.argv.size() > 3 && command.argv.front() == "for" && words.operation() == ";") {
+    Command body = ReadCommand(words.rest());
+    for (std::size_t i = 3; i < command.argv.size(); ++i) {
+      const std::vector<std::string> named = MachinesOf(command.argv[i]);
+      if (named.size() == 1) body.machines.push_back(named.front());
+    }
+    if (body.machines.size() + 3 < command.argv.size()) body.machines.clear();
+    return body;
+  }
+  if (!command.argv.empty() && command.argv.front() == "while" && words.operation() == ";") {
+    return ReadCommand(words.rest());
+  }
   // Commands that people type before the program that matters: `cd dir && program`.
-  static constexpr std::array<absl::string_view, 5> kBefore = {"cd", "export", "source", "set",
-                                                               "module"};
+  static constexpr std::array<absl::string_view, 8> kBefore = {
+      "cd", "export", "source", "set", "module", "echo", "printf", "hostname"};
   for (int turns = 0; turns < 8; ++turns) {
     const bool goes_on = words.operation() == "&&" || words.operation() == ";";
     if (command.argv.empty() || !goes_on ||

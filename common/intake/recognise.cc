@@ -13,6 +13,7 @@
 #include "common/base/re2_piece.h"
 #include "common/intake/blocks.h"
 #include "common/intake/line.h"
+#include "common/intake/machine_parts.h"
 #include "common/intake/repeated.h"
 #include "common/intake/text.h"
 #include "common/intake/writer.h"
@@ -400,7 +401,34 @@ class Reader {
       for (const absl::string_view line : lines) own.push_back(kinds_.ShapeOf(line));
       shapes = own;
     }
+    if (artefact.command.several && from + lines.size() == range.end) {
+      const std::vector<MachinePart> parts = PartsByMachine(lines, artefact.command.machines);
+      for (const MachinePart& part : parts) AddPart(artefact, part, lines, code);
+      if (!parts.empty()) return;
+    }
     Finish(std::move(artefact), lines, shapes, code);
+  }
+
+  // Adds the part of an output that one machine printed, or several machines alike.
+  void AddPart(const Artefact& whole, const MachinePart& part,
+               absl::Span<const absl::string_view> lines, bool code) {
+    Artefact artefact = whole;
+    artefact.content_line = whole.content_line + static_cast<std::int64_t>(part.first);
+    artefact.first_line = artefact.content_line - 1;  // its heading, or what was typed
+    artefact.last_line = whole.content_line + static_cast<std::int64_t>(part.end) - 1;
+    artefact.content.clear();
+    std::vector<absl::string_view> own;
+    std::vector<LineShape> shapes;
+    for (std::size_t i = part.first; i < part.end; ++i) {
+      own.push_back(lines[i].substr(std::min(part.prefix, lines[i].size())));
+      shapes.push_back(kinds_.ShapeOf(own.back()));
+      absl::StrAppend(&artefact.content, own.back(), "\n");
+    }
+    for (const std::string& machine : part.machines) {
+      artefact.host = machine;
+      Finish(artefact, own, shapes, code);
+    }
+    if (part.machines.empty()) Finish(std::move(artefact), own, shapes, code);
   }
 
   // Tells what the artefact is and who wrote it.

@@ -50,6 +50,37 @@ TEST(FindPrompt, AHeadingIsNoMoreThanABarePrompt) {
   EXPECT_TRUE(FindPrompt("# nThread 1 nGpus 8")->bare);
 }
 
+TEST(ReadCommand, ALoopOverSshRunsOnSeveralMachines) {
+  const Command named =
+      ReadCommand("for h in gpu01 gpu02; do echo == $h; ssh $h 'ibstat | grep State'; done");
+  EXPECT_THAT(named.argv, ElementsAre("ibstat"));
+  EXPECT_THAT(named.machines, ElementsAre("gpu01", "gpu02"));
+  EXPECT_TRUE(named.several);
+  EXPECT_TRUE(named.filtered);
+  const Command read =
+      ReadCommand("for n in $(cat hosts); do echo $n; ssh -o X=y root@$n uptime; done");
+  EXPECT_THAT(read.argv, ElementsAre("uptime"));
+  EXPECT_THAT(read.machines, IsEmpty());
+  EXPECT_TRUE(read.several);
+  EXPECT_FALSE(ReadCommand("for d in mlx5_0 mlx5_1; do echo $d; ibstat $d; done").several);
+}
+
+TEST(ReadCommand, ParallelShellsRunOnSeveralMachines) {
+  for (const char* typed :
+       {"pdsh -R ssh -w gpu[01-02] nvidia-smi -q | dshbak -c",
+        "clush -bw gpu[01-02] sudo nvidia-smi -q", "pdsh -wgpu01,gpu02 nvidia-smi -q"}) {
+    const Command command = ReadCommand(typed);
+    EXPECT_THAT(command.argv, ElementsAre("nvidia-smi", "-q")) << typed;
+    EXPECT_THAT(command.machines, ElementsAre("gpu01", "gpu02")) << typed;
+    EXPECT_TRUE(command.several) << typed;
+    EXPECT_FALSE(command.filtered) << typed;
+  }
+  const Command ansible = ReadCommand("ansible gpus -b -m shell -a 'lsmod | grep peermem'");
+  EXPECT_THAT(ansible.argv, ElementsAre("lsmod"));
+  EXPECT_TRUE(ansible.several);
+  EXPECT_TRUE(ansible.filtered);
+}
+
 TEST(ReadCommand, TakesWrappersOff) {
   EXPECT_THAT(ReadCommand("sudo -E LANG=C /usr/sbin/dmesg -T").argv, ElementsAre("dmesg", "-T"));
   EXPECT_THAT(ReadCommand("timeout -k 5 10 nvidia-smi -q").argv, ElementsAre("nvidia-smi", "-q"));

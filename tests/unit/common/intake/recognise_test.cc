@@ -105,6 +105,16 @@ TEST(Recognise, AfterAPromptAPersonMayGoOn) {
   EXPECT_THAT(recognised.prose, HasSubstr("Firewalld is off"));
 }
 
+TEST(Recognise, AnOutputOfSeveralMachinesIsPartedByTheirHeadings) {
+  const Recognised recognised = Read(
+      "```\n[u@login ~]$ for h in alfa beta; do echo $h; ssh $h ibv_devinfo; done\nalfa\nhca_id: "
+      "mlx5_0\n"
+      "\tactive_mtu: 4096 (5)\nbeta\nhca_id: mlx5_0\n\tactive_mtu: 1024 (3)\n```\n");
+  ASSERT_THAT(Shown(recognised), ElementsAre("ibv_devinfo 3-5 of alfa", "ibv_devinfo 6-8 of beta"));
+  EXPECT_EQ(recognised.artefacts[1].content, "hca_id: mlx5_0\n\tactive_mtu: 1024 (3)\n");
+  EXPECT_EQ(recognised.artefacts[1].content_line, 7);
+}
+
 TEST(Recognise, AFilteredOutputIsAnExcerpt) {
   const Recognised recognised =
       Read("```\n$ dmesg | grep mlx4\n[   11.902517] mlx4_core: core driver\n```\n");
