@@ -62,6 +62,7 @@ class SmiTableReader {
       current_ = nullptr;
     } else if (absl::StrContains(inner, "MIG devices:")) {
       current_ = nullptr;
+      for (SmiLog::Gpu& gpu : log_.gpus()) gpu.content.Child("mig_devices");
     } else if (processes_) {
       if (absl::StrContains(inner, "No running processes found")) complete_ = true;
       Process(inner);

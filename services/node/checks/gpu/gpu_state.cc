@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <pugixml.hpp>
 #include <utility>
 
@@ -213,11 +214,11 @@ GpuFabric ReadFabric(pugi::xml_node gpu) {
 GpuMig ReadMig(pugi::xml_node gpu) {
   GpuMig mig{.current = Text(gpu, "mig_mode/current_mig"),
              .pending = Text(gpu, "mig_mode/pending_mig"),
-             .instances = 0};
-  for ([[maybe_unused]] const pugi::xml_node device :
-       gpu.child("mig_devices").children("mig_device")) {
-    ++mig.instances;
-  }
+             .instances = std::nullopt};
+  const pugi::xml_node list = gpu.child("mig_devices");
+  if (list.empty()) return mig;  // a part of an output, or an old driver
+  const auto devices = list.children("mig_device");
+  mig.instances = static_cast<int>(std::distance(devices.begin(), devices.end()));
   return mig;
 }
 

@@ -122,7 +122,7 @@ struct GpuFabric {
 struct GpuMig {
   std::string current;  // "Enabled", "Disabled"
   std::string pending;
-  int instances = 0;
+  std::optional<int> instances;
 
   bool operator==(const GpuMig&) const = default;
 };

@@ -99,11 +99,12 @@ void ReadSettings(DeviceReader& device) {
   if (code != kSuccess) return;
   gpu.mig.current = current != 0 ? "Enabled" : "Disabled";
   gpu.mig.pending = pending != 0 ? "Enabled" : "Disabled";
+  gpu.mig.instances = 0;
   if (current == 0) return;
   const unsigned most = device.Number(api.max_mig_devices).value_or(0);
   for (unsigned i = 0; i < std::min(most, kMaxMigDevices); ++i) {
     Device instance = nullptr;
-    if (device.Call(api.mig_device, i, &instance) == kSuccess) ++gpu.mig.instances;
+    if (device.Call(api.mig_device, i, &instance) == kSuccess) ++*gpu.mig.instances;
   }
 }
 

@@ -89,6 +89,34 @@ std::string Daemons(const std::vector<GpuProcess>& processes,
   return absl::StrJoin(names, ",");
 }
 
+// Processes of a GPU that hold more memory of another one, and the most that one of them holds
+// here.
+struct SecondContexts {
+  std::optional<std::int64_t> count;
+  std::optional<double> most_mib;
+};
+
+// A rank that never makes its device current opens a context on the first GPU as well.
+SecondContexts SecondContextsOn(const Gpu& gpu, const std::vector<Gpu>& gpus,
+                                const std::vector<std::string>& daemons) {
+  SecondContexts second;
+  if (!gpu.processes.has_value()) return second;
+  second.count = 0;
+  for (const GpuProcess& process : *gpu.processes) {
+    if (!process.memory_mib.has_value() || IsDaemon(process, daemons)) continue;
+    const bool more_elsewhere = std::any_of(gpus.begin(), gpus.end(), [&](const Gpu& other) {
+      if (other.index == gpu.index || !other.processes.has_value()) return false;
+      return std::any_of(other.processes->begin(), other.processes->end(), [&](const auto& own) {
+        return own.pid == process.pid && own.memory_mib.value_or(0) > *process.memory_mib;
+      });
+    });
+    if (!more_elsewhere) continue;
+    ++*second.count;
+    second.most_mib = std::max(second.most_mib.value_or(0), *process.memory_mib);
+  }
+  return second;
+}
+
 // "python3 (3941), ray (77) and 6 more", so that people know whom to ask.
 std::string Named(const std::vector<GpuProcess>& processes) {
   constexpr std::size_t kMostNamed = 2;
@@ -132,7 +160,11 @@ absl::StatusOr<CheckOutput> CheckGpuSettings(const CheckContext& context) {
       told.push_back(absl::StrCat("compute mode ", gpu.compute_mode));
     }
     if (!gpu.persistence.value_or(true)) told.push_back("persistence mode off");
-    if (mig) told.push_back(absl::StrCat("MIG on with ", Count(gpu.mig.instances, "instance")));
+    if (mig) {
+      told.push_back(gpu.mig.instances.has_value()
+                         ? absl::StrCat("MIG on with ", Count(*gpu.mig.instances, "instance"))
+                         : "MIG on");
+    }
     if (pending.value_or(false)) {
       told.push_back(absl::StrCat("MIG mode ", gpu.mig.pending, " waits for a reset"));
     }
@@ -167,11 +199,17 @@ absl::StatusOr<CheckOutput> CheckGpuProcesses(const CheckContext& context) {
     findings.Float("memory_used_mib", subject, gpu.memory_used_mib);
     findings.Int("processes_per_gpu", subject, count);
     findings.Text("daemon_holds_device", subject, daemons);
+    const SecondContexts second = SecondContextsOn(gpu, state.gpus, programs);
+    findings.Int("second_contexts", subject, second.count);
+    findings.Float("second_context_mib", subject, second.most_mib);
     if (count.value_or(0) > 0) {
       sentence.Special(
           gpu,
           absl::StrCat(*count, *count == 1 ? " process, " : " processes, ", Named(*gpu.processes),
                        foreign.value_or(false) ? ", one of them not of this job" : "",
+                       second.count.value_or(0) > 0
+                           ? absl::StrCat(", ", *second.count, " with more memory of another GPU")
+                           : std::string(),
                        gpu.memory_used_mib.has_value()
                            ? absl::StrCat(", ", Short(*gpu.memory_used_mib), " MiB in use")
                            : std::string()));

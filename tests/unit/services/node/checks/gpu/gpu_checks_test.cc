@@ -401,89 +401,16 @@ TEST(Settings, CountsMigInstancesOnlyWithMig) {
               "</pending_mig></mig_mode>"),
        GpuXml("2B",
               "<mig_mode><current_mig>Enabled</current_mig><pending_mig>Enabled</pending_mig>"
-              "</mig_mode><mig_devices>None</mig_devices>")});
+              "</mig_mode><mig_devices>None</mig_devices>"),
+       // A part of an output does not say.
+       GpuXml("3B", "<mig_mode><current_mig>Enabled</current_mig></mig_mode>")});
   const auto output = RunGpuCheck("gpu.settings", host);
   EXPECT_EQ(ValueOf(output, "compute_mode", "gpu:0"), "Exclusive_Process");
   EXPECT_EQ(ValueOf(output, "persistence", "gpu:0"), "false");
   EXPECT_EQ(ValueOf(output, "mig_pending", "gpu:0"), "true");
   EXPECT_EQ(ValueOf(output, "mig_instances", "gpu:0"), "(none)");
   EXPECT_EQ(ValueOf(output, "mig_instances", "gpu:1"), "0");
-}
-
-std::string Process(int pid, const char* name) {
-  return absl::StrCat("<processes><process_info><pid>", pid, "</pid><type>C</type><process_name>",
-                      name, "</process_name></process_info></processes>");
-}
-
-constexpr char kPs[] = "ps -eo pid,ppid,user,stat,wchan:32,etimes,rss,pcpu,comm,args";
-
-struct PsLine {
-  int pid;
-  int parent;
-  const char* name;
-};
-
-std::string Ps(const std::vector<PsLine>& lines) {
-  std::string text = "    PID    PPID USER STAT WCHAN ELAPSED RSS %CPU COMMAND COMMAND\n";
-  for (const PsLine& line : lines) {
-    absl::StrAppend(&text, line.pid, " ", line.parent, " u S - 9 1 0.0 ", line.name, " ", line.name,
-                    " -x\n");
-  }
-  return text;
-}
-
-TEST(Processes, RanksOfOneLauncherAreOfOneJob) {
-  FakeHost host =
-      HostWith({GpuXml("1B", Process(100, "python3")), GpuXml("2B", Process(101, "python3")),
-                GpuXml("3B", Process(200, "python3")),
-                GpuXml("4B", Process(300, "/usr/bin/nvidia-cuda-mps-server"))});
-  host.SetJobEnvironment({{"RANK", "0"}});
-  // One rank is all that a bundle shows of the job.
-  host.AddFile("/proc/100/status", "", host::View::kJob);
-  host.AddCommand(kPs, Ps({{50, 1, "slurmstepd"},
-                           {100, 50, "python3"},
-                           {101, 50, "python3"},
-                           {150, 1, "slurmstepd"},
-                           {200, 150, "python3"},
-                           {300, 1, "nvidia-cuda-mps"}}));
-  const auto output = RunGpuCheck("gpu.processes", host);
-  EXPECT_EQ(ValueOf(output, "foreign_process", "gpu:0"), "false");
-  EXPECT_EQ(ValueOf(output, "foreign_process", "gpu:1"), "false");
-  EXPECT_EQ(ValueOf(output, "foreign_process", "gpu:2"), "true");
-  EXPECT_THAT(output->message, HasSubstr("1 process, python3 (200)"));
-  EXPECT_EQ(ValueOf(output, "foreign_process", "gpu:3"), "false");
-  EXPECT_EQ(ValueOf(output, "daemon_holds_device", "gpu:3"), "nvidia-cuda-mps-server");
-  // A shell may start several jobs.
-  host.AddCommand(kPs, Ps({{50, 1, "bash"}, {100, 50, "python3"}, {101, 50, "python3"}}));
-  EXPECT_EQ(ValueOf(RunGpuCheck("gpu.processes", host), "foreign_process", "gpu:1"), "unknown");
-}
-
-TEST(Processes, AreForeignOnlyWhereTheJobsOwnAreKnown) {
-  FakeHost host =
-      HostWith({GpuXml("1B", Process(100, "python3")),
-                GpuXml("2B", Process(999, "/usr/bin/nv-hostengine -n")),
-                GpuXml("3B", "<processes></processes>"), GpuXml("4B", Process(998, "python3"))});
-  EXPECT_EQ(ValueOf(RunGpuCheck("gpu.processes", host), "foreign_process", "gpu:3"), "unknown");
-  host.SetJobEnvironment({{"RANK", "0"}});
-  host.AddFile("/proc/100/status", "", host::View::kJob);
-  // The parent of 998 is unknown.
-  EXPECT_EQ(ValueOf(RunGpuCheck("gpu.processes", host), "foreign_process", "gpu:3"), "unknown");
-  host.AddCommand(kPs, Ps({{100, 1, "python3"}, {998, 1, "python3"}, {999, 1, "nv-hostengine"}}));
-  const auto output = RunGpuCheck("gpu.processes", host);
-  EXPECT_EQ(ValueOf(output, "foreign_process", "gpu:0"), "false");
-  // A daemon belongs to no user.
-  EXPECT_EQ(ValueOf(output, "foreign_process", "gpu:1"), "false");
-  EXPECT_EQ(ValueOf(output, "foreign_process", "gpu:2"), "false");
-  EXPECT_EQ(ValueOf(output, "foreign_process", "gpu:3"), "true");
-  EXPECT_EQ(ValueOf(output, "daemon_holds_device", "gpu:0"), "none");
-  EXPECT_EQ(ValueOf(output, "daemon_holds_device", "gpu:1"), "nv-hostengine");
-}
-
-TEST(Processes, NumbersOfAContainerAreNotCompared) {
-  FakeHost host = HostWith({GpuXml("1B", Process(5000, "python3"))});
-  host.SetJobEnvironment({});
-  host.AddFile("/proc/12/status", "", host::View::kJob);
-  EXPECT_EQ(ValueOf(RunGpuCheck("gpu.processes", host), "foreign_process", "gpu:0"), "unknown");
+  EXPECT_EQ(ValueOf(output, "mig_instances", "gpu:2"), "unknown");
 }
 
 TEST(RecoveryAction, ComesFromTheDriverOrFromItsLog) {
