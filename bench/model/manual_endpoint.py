@@ -21,7 +21,7 @@ import time
 POLL_S = 0.2
 
 
-class Desk:
+class Mailbox:
     """Numbers requests and waits for their answers."""
 
     def __init__(self, folder, patience_s):
@@ -81,7 +81,7 @@ def readable(body):
     return "\n\n".join(parts) + "\n"
 
 
-def handler_of(desk):
+def handler_of(mailbox):
     class Handler(http.server.BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
@@ -91,7 +91,7 @@ def handler_of(desk):
         def do_POST(self):
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             try:
-                answer, tokens = desk.ask(body)
+                answer, tokens = mailbox.ask(body)
             except TimeoutError as error:
                 self.send(503, {"error": {"message": str(error)}})
                 return
@@ -120,8 +120,8 @@ def main():
     parser.add_argument("--patience", type=float, default=3500, help="seconds that an answer is waited for")
     arguments = parser.parse_args()
     os.makedirs(arguments.folder, exist_ok=True)
-    desk = Desk(arguments.folder, arguments.patience)
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", arguments.port), handler_of(desk))
+    mailbox = Mailbox(arguments.folder, arguments.patience)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", arguments.port), handler_of(mailbox))
     server.daemon_threads = True
     with open(f"{arguments.folder}/llm.yaml", "w", encoding="utf-8") as file:
         file.write(f"url: http://127.0.0.1:{server.server_port}/v1\nmodel: manual\nproxy: none\n"

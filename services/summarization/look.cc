@@ -39,7 +39,8 @@ constexpr int kMostCalls = 8;
 constexpr int kMostLines = 40;
 constexpr std::size_t kMostBytes = 3600;
 constexpr int kMostMatches = 14;
-constexpr int kMostOfOne = 6;  // matches of one artefact when all are searched
+constexpr int kMostOfOne = 6;          // matches of one artefact when all are searched
+constexpr std::size_t kMostNamed = 4;  // artefacts whose name matches
 constexpr std::size_t kMostPattern = 200;
 constexpr std::int64_t kPatternMemory = 1 << 20;
 constexpr std::size_t kMostUnbroken = 1 << 20;  // a longer line is read in pieces
@@ -402,14 +403,26 @@ class Library {
       result.set_text("The pattern is empty, or one that cannot be searched for.");
       return result;
     }
-    const bool all = call.artefact().empty();
-    if (!all && shelf_.Find(call.artefact()) == nullptr) return NoSuch();
+    // A machine stands for all that is of it.
+    const bool machine = !call.artefact().empty() && shelf_.Find(call.artefact()) == nullptr;
+    const auto of_machine = [&](const Artefact& artefact) {
+      return artefact.node == call.artefact();
+    };
+    if (machine && std::none_of(shelf_.all().begin(), shelf_.all().end(), of_machine)) {
+      return NoSuch();
+    }
+    const bool all = call.artefact().empty() || machine;
     std::int64_t more = 0;
     bool in_time = true;
+    std::vector<std::string> named;
     for (const Artefact& artefact : shelf_.all()) {
+      if (machine && !of_machine(artefact)) continue;
       if (all ? !artefact.listed && !artefact.path.empty()
               : !Artefacts::IsCalled(artefact, call.artefact())) {
         continue;
+      }
+      if (all && named.size() < kMostNamed && MatchEnd(*regex, artefact.name).has_value()) {
+        named.push_back(Named(artefact, artefact.name));
       }
       int here = 0;
       in_time &= shelf_.Each(artefact, [&](std::int64_t number, absl::string_view line) {
@@ -427,6 +440,9 @@ class Library {
     std::vector<std::string> notes;
     if (result.lines().empty()) notes.emplace_back("No line matches.");
     if (more > 0) notes.push_back(absl::StrCat(more, " more lines match."));
+    if (!named.empty()) {
+      notes.push_back(absl::StrCat("Artefacts of such a name: ", absl::StrJoin(named, "; "), "."));
+    }
     if (!in_time) notes.emplace_back("Not everything could be read, or not in the time for it.");
     result.set_text(absl::StrJoin(notes, " "));
     return result;

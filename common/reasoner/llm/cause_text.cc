@@ -57,7 +57,7 @@ std::string ChecksText(const Told& told) {
       if (named.insert(check->name()).second) names.push_back(check->name());
     }
   }
-  return Section(TextKind::kRule, {{"name", "checks of these causes that have not run"}},
+  return Section(TextKind::kRule, {{"name", "checks of these causes that nobody has tried"}},
                  names.empty() ? "none" : absl::StrJoin(names, ", "), kMostOfSection);
 }
 
@@ -79,20 +79,25 @@ std::string CausesText(const Told& told) {
     places[signal.id()] = absl::StrCat(signal.source(), " line ", signal.first_line());
   }
   std::string facts;
+  std::set<std::string> told_facts;
   for (std::size_t i = 0; i < std::min(told.ranked.size(), kExplainedLeaves); ++i) {
     for (const auto direction : {galen::v1::Reason::SUPPORTS, galen::v1::Reason::OPPOSES}) {
       std::size_t count = 0;
       for (const galen::v1::Reason& reason : told.ranked[i].reasons()) {
-        if (reason.direction() != direction || ++count > kReasons) continue;
+        if (reason.direction() != direction) continue;
         std::string where;
         if (!reason.evidence_ids().empty()) {
           const std::string& id = reason.evidence_ids(0);
           const auto place = places.find(id);
           where = absl::StrCat(" [", place == places.end() ? id : place->second, "]");
         }
-        absl::StrAppend(&facts, facts.empty() ? "" : "\n", told.ranked[i].label(),
-                        direction == galen::v1::Reason::SUPPORTS ? ", for: " : ", against: ",
-                        CleanText(reason.text(), kReasonBytes), CleanText(where, kPlaceBytes));
+        std::string fact =
+            absl::StrCat(told.ranked[i].label(),
+                         direction == galen::v1::Reason::SUPPORTS ? ", for: " : ", against: ",
+                         CleanText(reason.text(), kReasonBytes), CleanText(where, kPlaceBytes));
+        // Two known messages in one line are one reason.
+        if (!told_facts.insert(fact).second || ++count > kReasons) continue;
+        absl::StrAppend(&facts, facts.empty() ? "" : "\n", fact);
       }
     }
   }

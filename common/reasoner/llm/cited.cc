@@ -108,6 +108,16 @@ bool Shown::Holds(const Line& line, const std::string& quote) const {
          absl::StrContains(Squeezed(Masked(redactor_, line.text)), quote);
 }
 
+std::map<std::string, Shown::Lines>::const_iterator Shown::OnlyResultOf(
+    const std::string& check) const {
+  const std::string prefix = absl::StrCat(check, "@");
+  const auto first = artefacts_.lower_bound(prefix);
+  if (first == artefacts_.end() || !absl::StartsWith(first->first, prefix)) return artefacts_.end();
+  const auto next = std::next(first);
+  const bool several = next != artefacts_.end() && absl::StartsWith(next->first, prefix);
+  return several ? artefacts_.end() : first;
+}
+
 absl::StatusOr<galen::v1::Citation> Shown::Find(const std::string& artefact, std::int64_t line,
                                                 absl::string_view quote) const {
   auto lines = artefacts_.find(artefact);
@@ -115,6 +125,7 @@ absl::StatusOr<galen::v1::Citation> Shown::Find(const std::string& artefact, std
       lines == artefacts_.end() && handle != handles_.end()) {
     lines = artefacts_.find(handle->second);
   }
+  if (lines == artefacts_.end()) lines = OnlyResultOf(artefact);
   if (lines == artefacts_.end()) {
     return absl::InvalidArgumentError("it is of an artefact of which nothing was shown");
   }

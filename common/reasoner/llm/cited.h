@@ -51,6 +51,8 @@ class Shown {
   void Add(const std::string& artefact, const std::vector<std::string>& lines,
            const std::string& node);
   void AddLine(const std::string& artefact, std::int64_t number, Line line);
+  // The result of a check that has one result; end: it has none, or several.
+  std::map<std::string, Lines>::const_iterator OnlyResultOf(const std::string& check) const;
   bool Holds(const Line& line, const std::string& quote) const;
 
   const host::Redactor* const redactor_;

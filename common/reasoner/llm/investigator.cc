@@ -312,11 +312,24 @@ std::string Investigator::RefusalOf(const ToolCall& call, const Look& look,
     if (check->intrusive()) {
       return "One of them loads the machine; only a person may start it.";
     }
-    for (const galen::v1::CheckResult& result : look.question.evidence().results()) {
-      if (result.check() == name) return "One of them has run; show_check shows it.";
-    }
   }
   return "";
+}
+
+void Investigator::LeaveOutWhatRan(const Look& look, ToolCall& call) {
+  if (!call.has_run_checks() || call.run_checks().checks().empty()) return;
+  std::set<absl::string_view> ran;
+  for (const galen::v1::CheckResult& result : look.question.evidence().results()) {
+    ran.insert(result.check());
+  }
+  auto& checks = *call.mutable_run_checks()->mutable_checks();
+  const auto open = std::stable_partition(
+      checks.begin(), checks.end(), [&](const std::string& name) { return !ran.contains(name); });
+  if (open == checks.begin()) {
+    call.set_refused("They have run; show_check shows what they found.");
+  } else {
+    checks.erase(open, checks.end());
+  }
 }
 
 // Adds the tool calls since the last turn as steps of the reasoning.
@@ -427,6 +440,7 @@ absl::StatusOr<v1::InvestigateAnswer> Investigator::Take(const v1::InvestigateQu
     AddSteps(look, reasoned);
     for (ToolCall& call : taken->calls) {
       call.set_refused(RefusalOf(call, look, allowed));
+      if (call.refused().empty()) LeaveOutWhatRan(look, call);
       *answer.add_calls() = std::move(call);
     }
     for (const Opinion& opinion : taken->opinions) {

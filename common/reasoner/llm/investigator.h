@@ -46,6 +46,8 @@ class Investigator {
   double ProbabilityOf(const galen::v1::ModelVerdict& verdict) const;
   std::string RefusalOf(const galen::v1::ToolCall& call, const Look& look,
                         const Allowed& allowed) const;
+  // Checks with a result are left out of a call; a call without others is refused.
+  static void LeaveOutWhatRan(const Look& look, galen::v1::ToolCall& call);
   absl::Status CheckLabels(const Turn& turn) const;
   void AddSteps(const Look& look, galen::v1::Reasoned& reasoned) const;
   const LikenessIndex& leaves() const;

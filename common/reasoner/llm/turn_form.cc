@@ -51,9 +51,11 @@ constexpr ToolSpec kTools[] = {
      "of = artefact, line = the first one; byte = 0, or the first byte of a long line", "artefact",
      false, nullptr, true},
     {"search",
-     "Lines that a pattern (RE2, any case) matches, of one artefact or, without one, of all",
-     "text = a pattern (RE2, any case), of = artefact or check, or \"\" for all", "artefact", false,
-     "pattern", false},
+     "Lines that a pattern (RE2, any case) matches, of one artefact, check or machine, or of all; "
+     "and the artefacts "
+     "whose name it matches",
+     "text = a pattern (RE2, any case), of = artefact, check or machine, or \"\" for all",
+     "artefact", false, "pattern", false},
     {"show_check", "Result of a check, with its raw excerpt",
      "of = check, node = a machine or \"\"", "check", true, nullptr, false},
     {kRunChecks, "Run passive checks that have not run; names separated by commas",

@@ -4,9 +4,12 @@
 #include <map>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/time/time.h"
+#include "common/base/proto_time.h"
 #include "common/base/text.h"
 #include "common/reasoner/evidence_view.h"
 #include "common/reasoner/llm/lines.h"
@@ -35,6 +38,7 @@ std::string Numbered(const std::vector<std::string>& lines, std::size_t most_lin
                      std::size_t most_bytes) {
   std::string text;
   for (std::size_t i = 0; i < std::min(lines.size(), most_lines); ++i) {
+    if (absl::StripAsciiWhitespace(lines[i]).empty()) continue;
     std::string line = absl::StrCat(i + 1, ": ", lines[i]);
     if (!text.empty() && text.size() + line.size() > most_bytes) {
       absl::StrAppend(&text, "\n(", lines.size() - i, " more lines)");
@@ -73,6 +77,10 @@ std::string Environment(const galen::v1::Incident& incident) {
   const auto add = [&](absl::string_view name, const std::string& value) {
     if (!value.empty()) parts.push_back(absl::StrCat(name, ": ", CleanText(value, 60)));
   };
+  if (incident.has_start_time()) {
+    add("begins",
+        absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", ToTime(incident.start_time()), absl::UTCTimeZone()));
+  }
   add("gpu", incident.environment().gpu());
   add("driver", incident.environment().driver());
   add("cuda", incident.environment().cuda());
@@ -199,10 +207,21 @@ std::string LinesText(const galen::v1::ToolResult& result, bool counts_gaps, std
   return text.empty() ? Section(TextKind::kRule, {}, "Nothing.", kName) : text;
 }
 
+// "STRONG" as "strong".
+std::string WordOf(galen::v1::Strength strength) {
+  return absl::AsciiStrToLower(galen::v1::Strength_Name(strength));
+}
+
 std::string LabelsOf(const Signal& signal) {
   std::vector<std::string> labels(signal.labels().begin(), signal.labels().end());
   labels.resize(std::min(labels.size(), kLabelsOfMessage));
   return absl::StrJoin(labels, ", ");
+}
+
+bool IsOld(const Signal& signal, const std::function<bool(const galen::v1::Citation&)>& is_old) {
+  galen::v1::Citation line;
+  if (signal.has_last_time()) *line.mutable_time() = signal.last_time();
+  return is_old(line);
 }
 
 // The most telling lines of the texts, and the known messages in them with their causes.
@@ -225,9 +244,12 @@ std::string MessagesAndTexts(const Told& told,
     const bool shown = of_report || stands.contains({source, signal->first_line()});
     if (const auto handle = handles.find(source); handle != handles.end()) source = handle->second;
     if (shown) {
+      // A message without a cause is visible in its line.
+      if (signal->labels().empty() || IsOld(*signal, is_old)) continue;
       known.push_back(
           absl::StrCat(CleanText(source, 120), " ", signal->first_line(), ": ", LabelsOf(*signal),
-                       signal->count() > 1 ? absl::StrCat(" (", signal->count(), " times)") : ""));
+                       " (", WordOf(signal->strength()),
+                       signal->count() > 1 ? absl::StrCat(", ", signal->count(), " times)") : ")"));
       continue;
     }
     Attributes attributes = {{"of", source}};
@@ -239,8 +261,10 @@ std::string MessagesAndTexts(const Told& told,
                             absl::StrCat(signal->first_line(), ": ", signal->excerpt()), kMessage));
   }
   if (!known.empty()) {
-    absl::StrAppend(&text, Section(TextKind::kCode, {{"name", "known messages in these lines"}},
-                                   absl::StrJoin(known, "\n"), 1600));
+    absl::StrAppend(
+        &text, Section(TextKind::kCode,
+                       {{"name", "messages in these lines, with a cause that each may point to"}},
+                       absl::StrJoin(known, "\n"), 1600));
   }
   return text;
 }
@@ -314,9 +338,11 @@ std::string ResultsText(const Told& told, const EvidenceView& view) {
     }
   }
   absl::StrAppend(
-      &text, "Check results that failed: ", count, ", ", shown,
-      " of them shown; without an answer: ", silent_count,
-      silent.empty() ? "" : absl::StrCat(", of these causes: ", absl::StrJoin(silent, ", ")),
+      &text, "Results of checks: ", count, " failed (", shown, " shown above), ", silent_count,
+      " without an answer",
+      silent.empty()
+          ? ""
+          : absl::StrCat(" (those about the causes below: ", absl::StrJoin(silent, ", "), ")"),
       ".\n");
   std::vector<std::string> names(passed.begin(), passed.end());
   names.resize(std::min(names.size(), kMostNames));

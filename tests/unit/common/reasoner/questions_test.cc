@@ -77,8 +77,11 @@ TEST(Questions, SayWhatEachAnswerWouldDo) {
   EXPECT_GT(answers[0].effects(0).after(), answers[0].effects(0).before());
   EXPECT_EQ(answers[1].text(), "nothing of the kind");
   for (const auto& effect : answers[1].effects()) {
-    if (effect.label() == "MAIN.SUB.LEFT") EXPECT_LT(effect.after(), effect.before());
-    if (effect.label() == "MAIN.SUB.RIGHT") EXPECT_GT(effect.after(), effect.before());
+    if (effect.label() == "MAIN.SUB.LEFT") {
+      EXPECT_LT(effect.after(), effect.before());
+    } else if (effect.label() == "MAIN.SUB.RIGHT") {
+      EXPECT_GT(effect.after(), effect.before());
+    }
   }
 }
 

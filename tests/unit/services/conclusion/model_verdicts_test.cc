@@ -20,8 +20,8 @@ constexpr char kProven[] = "GPU.FAN.STUCK";
 constexpr char kOther[] = "NET.LINK.DOWN";
 
 // A fan whose standstill is the fault itself, and a link whose message is not.
-struct Judged {
-  explicit Judged(bool defining) {
+struct JudgedScene {
+  explicit JudgedScene(bool defining) {
     knowledge::v1::KnowledgeBase base;
     for (const char* name : {kProven, kOther}) {
       knowledge::v1::Label& label = *base.add_labels();
@@ -86,7 +86,7 @@ struct Judged {
 };
 
 TEST(WhoLeads, ADefiningFactDoesWhateverTheModelSays) {
-  Judged scene(/*defining=*/true);
+  JudgedScene scene(/*defining=*/true);
   scene.Confirmed();
   scene.Says(ModelVerdict::REJECTED, kProven);
   scene.Says(ModelVerdict::CONFIRMED, kOther);
@@ -102,7 +102,7 @@ TEST(WhoLeads, ADefiningFactDoesWhateverTheModelSays) {
 // The report names one cause as confirmed, and also the one that the model confirms.
 TEST(WhoLeads, ACauseThatChecksConfirmDoesAndTheModelsIsToldBesideIt) {
   for (const bool defining : {false, true}) {
-    Judged scene(defining);
+    JudgedScene scene(defining);
     scene.Confirmed();
     scene.Says(ModelVerdict::REJECTED, kProven);
     scene.Says(ModelVerdict::CONFIRMED, kOther);
@@ -119,7 +119,7 @@ TEST(WhoLeads, ACauseThatChecksConfirmDoesAndTheModelsIsToldBesideIt) {
 
 TEST(WhoLeads, NoFaultTakesAPresumptionAwayAndIsTheHeadline) {
   for (const double probability : {0.2, 0.5}) {
-    Judged scene(/*defining=*/false);
+    JudgedScene scene(/*defining=*/false);
     scene.Presumed();
     scene.report.mutable_suspects(0)->set_probability(probability);
     scene.report.mutable_suspects(0)->set_title("a stuck fan");
@@ -130,7 +130,7 @@ TEST(WhoLeads, NoFaultTakesAPresumptionAwayAndIsTheHeadline) {
     EXPECT_THAT(headline, HasSubstr("No fault found"));
     EXPECT_EQ(headline.find("a stuck fan") != std::string::npos, probability > 0.3);
   }
-  Judged confirmed(/*defining=*/false);
+  JudgedScene confirmed(/*defining=*/false);
   confirmed.Confirmed();
   confirmed.Says(ModelVerdict::REJECTED, "");
   EXPECT_EQ(confirmed.Counted().primary_cause().label(), kProven);
@@ -138,7 +138,7 @@ TEST(WhoLeads, NoFaultTakesAPresumptionAwayAndIsTheHeadline) {
 }
 
 TEST(WhoLeads, ASuspectThatTheModelRejectsIsUndecidedAndNoLongerInTheHeadline) {
-  Judged scene(/*defining=*/false);
+  JudgedScene scene(/*defining=*/false);
   scene.report.set_outcome(Report::NO_CAUSE_CONFIRMED);
   scene.report.add_suspects()->set_label(kProven);
   scene.Says(ModelVerdict::REJECTED, kProven);
@@ -149,7 +149,7 @@ TEST(WhoLeads, ASuspectThatTheModelRejectsIsUndecidedAndNoLongerInTheHeadline) {
 }
 
 TEST(WhoLeads, AnOpenVerdictIsTheFirstSuspectAndPresumesNothing) {
-  Judged scene(/*defining=*/false);
+  JudgedScene scene(/*defining=*/false);
   scene.report.set_outcome(Report::NO_CAUSE_CONFIRMED);
   scene.report.add_suspects()->set_label(kProven);
   scene.Says(ModelVerdict::OPEN, kOther);
@@ -158,7 +158,7 @@ TEST(WhoLeads, AnOpenVerdictIsTheFirstSuspectAndPresumesNothing) {
   ASSERT_EQ(report.suspects_size(), 2);
   EXPECT_EQ(report.suspects(0).label(), kOther);
   EXPECT_LT(report.suspects(0).probability(), 0.35);
-  Judged presumed(/*defining=*/false);
+  JudgedScene presumed(/*defining=*/false);
   presumed.Presumed();
   presumed.Says(ModelVerdict::OPEN, kOther);
   EXPECT_EQ(presumed.Counted().presumed_cause().label(), kProven);
@@ -166,7 +166,7 @@ TEST(WhoLeads, AnOpenVerdictIsTheFirstSuspectAndPresumesNothing) {
 }
 
 TEST(WhoLeads, AnOpenVerdictWithoutALabelIsToldInTheHeadline) {
-  Judged scene(/*defining=*/false);
+  JudgedScene scene(/*defining=*/false);
   scene.report.set_outcome(Report::NO_CAUSE_CONFIRMED);
   scene.Says(ModelVerdict::OPEN, "");
   EXPECT_THAT(HeadlineOfModel(scene.Counted()), HasSubstr("so it is"));
@@ -193,7 +193,7 @@ TEST(Places, AreAllThatTheModelNames) {
       {"n1, n2", "gpu:0, gpu:1, gpu:2", {"n1 ", "n2 "}},
   };
   for (const auto& c : kCases) {
-    Judged scene(/*defining=*/false);
+    JudgedScene scene(/*defining=*/false);
     scene.Presumed();
     scene.Says(ModelVerdict::CONFIRMED, kOther);
     scene.request.mutable_model_verdicts(0)->set_node(c.nodes);
@@ -203,7 +203,7 @@ TEST(Places, AreAllThatTheModelNames) {
 }
 
 TEST(Places, FollowFromWhatIsCitedWhereTheModelNamesNone) {
-  Judged scene(/*defining=*/false);
+  JudgedScene scene(/*defining=*/false);
   galen::v1::Finding& speed =
       *scene.request.mutable_evidence()->mutable_results(0)->mutable_findings(0);
   speed.set_abnormal(true);
@@ -214,7 +214,7 @@ TEST(Places, FollowFromWhatIsCitedWhereTheModelNamesNone) {
 }
 
 TEST(WhoLeads, TheModelDoesWhereNothingIsConfirmed) {
-  Judged scene(/*defining=*/false);
+  JudgedScene scene(/*defining=*/false);
   scene.Presumed();
   scene.Says(ModelVerdict::CONFIRMED, kOther);
   const Report& report = scene.Counted();
@@ -225,7 +225,7 @@ TEST(WhoLeads, TheModelDoesWhereNothingIsConfirmed) {
 }
 
 TEST(WhoLeads, ARejectionTakesAPresumptionAway) {
-  Judged scene(/*defining=*/false);
+  JudgedScene scene(/*defining=*/false);
   scene.Presumed();
   scene.Says(ModelVerdict::REJECTED, kProven);
   const Report& report = scene.Counted();
@@ -237,7 +237,7 @@ TEST(WhoLeads, ARejectionTakesAPresumptionAway) {
 
 TEST(WhoLeads, WhatDoesNotStandCountsForNothing) {
   for (const ModelVerdict::Outcome outcome : {ModelVerdict::CONFIRMED, ModelVerdict::REJECTED}) {
-    Judged scene(/*defining=*/false);
+    JudgedScene scene(/*defining=*/false);
     scene.Presumed();
     scene.Says(outcome, outcome == ModelVerdict::CONFIRMED ? kOther : kProven, "it cites nothing");
     const Report& report = scene.Counted();
@@ -249,7 +249,7 @@ TEST(WhoLeads, WhatDoesNotStandCountsForNothing) {
 }
 
 TEST(WhoLeads, AFactThatCameLaterExcludesTheModelsCauseToo) {
-  Judged scene(/*defining=*/false);
+  JudgedScene scene(/*defining=*/false);
   knowledge::v1::KnowledgeBase base = scene.book->base();
   knowledge::v1::Rule& rule = *base.mutable_labels(1)->add_refute();
   rule.set_check("gpu.fan");
@@ -272,7 +272,7 @@ TEST(WhoLeads, AFactThatCameLaterExcludesTheModelsCauseToo) {
 }
 
 TEST(WhoLeads, ACauseInWordsIsAHeadlineWhereThereIsNoOther) {
-  Judged scene(/*defining=*/false);
+  JudgedScene scene(/*defining=*/false);
   scene.report.set_outcome(Report::NO_CAUSE_CONFIRMED);
   scene.Says(ModelVerdict::CONFIRMED, "");
   EXPECT_THAT(HeadlineOfModel(scene.Counted()),

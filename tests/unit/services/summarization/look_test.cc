@@ -134,6 +134,15 @@ TEST_F(LookTest, SearchesWhatACheckSaidByItsName) {
   EXPECT_EQ(Search("gpu", "timeout").lines_size(), 0);
 }
 
+TEST_F(LookTest, SearchesAllThatIsOfAMachineAndNamesArtefactsLikeThePattern) {
+  const galen::v1::ToolResult found = Search("n1", "timeout");
+  std::vector<std::string> artefacts;
+  for (const auto& line : found.lines()) artefacts.push_back(line.artefact());
+  EXPECT_THAT(artefacts, ::testing::ElementsAre("train.log", "gpu.ecc@n1"));
+  EXPECT_THAT(Search("", "TRAIN.log").text(), HasSubstr("Artefacts of such a name: train.log."));
+  EXPECT_THAT(Search("n2", "timeout").text(), HasSubstr("There is no artefact of that name"));
+}
+
 // Lines as the last one, or like three before them but for their numbers, say nothing new.
 TEST_F(LookTest, LeavesLinesOutThatSayTheSame) {
   std::string text;

@@ -125,11 +125,27 @@ TEST(CaseOf, ShowsWhatWasLookedAtFirstWithItsGapsAndWhatItsMessagesTellOf) {
   signal.set_source("train.log");
   signal.set_first_line(4);
   signal.set_excerpt("link flaps");
+  signal.set_strength(galen::v1::STRONG);
   signal.add_labels("NET.LINK.DOWN");
+  galen::v1::Signal old = signal;
+  old.set_id("signal/start@train.log");
+  old.set_signal("start");
+  old.set_first_line(1);
+  old.mutable_last_time()->set_seconds(1'000'000 - 200'000);
+  galen::v1::Signal bare = signal;
+  bare.set_id("signal/down@train.log");
+  bare.set_signal("down");
+  bare.set_first_line(8);
+  bare.clear_labels();
+  *question.mutable_evidence()->mutable_summary()->add_signals() = old;
+  *question.mutable_evidence()->mutable_summary()->add_signals() = bare;
   const std::string prompt = PromptOf(question);
+  EXPECT_THAT(prompt, HasSubstr("begins: 1970-01-12T13:46:40Z"));
   EXPECT_THAT(prompt, HasSubstr("<log of=\"train.log\">4: link flaps\n[3 lines]\n8: link is down"));
   EXPECT_THAT(prompt, HasSubstr("<log of=\"train.log\" older="));
-  EXPECT_THAT(prompt, HasSubstr("train.log 4: NET.LINK.DOWN"));
+  EXPECT_THAT(prompt, HasSubstr("train.log 4: NET.LINK.DOWN (strong)"));
+  EXPECT_THAT(prompt, Not(HasSubstr("train.log 1: ")));
+  EXPECT_THAT(prompt, Not(HasSubstr("train.log 8: ")));
   // The line occurs once, and the reason of the likeliest cause refers to it.
   EXPECT_EQ(prompt.find("link flaps"), prompt.rfind("link flaps"));
   EXPECT_THAT(prompt, HasSubstr("NET.LINK.DOWN, for: the port flaps [train.log line 4]"));
@@ -147,7 +163,8 @@ TEST(CaseOf, TellsWhatTheLikeliestCausesAskOfChecksThatPassed) {
   EXPECT_THAT(prompt, HasSubstr("<formula of=\"rdma.link@n1\" status=\"passed\">3: replays 48211"));
   EXPECT_THAT(prompt, Not(HasSubstr("replays 7")));
   EXPECT_THAT(prompt, HasSubstr("rdma.link on n1"));
-  EXPECT_THAT(prompt, HasSubstr("without an answer: 1, of these causes: rdma.link"));
+  EXPECT_THAT(prompt, HasSubstr("1 failed (1 shown above), 1 without an answer (those about the "
+                                "causes below: rdma.link)."));
 }
 
 TEST(CaseOf, TellsAResultOfSeveralNodesOnce) {
@@ -172,11 +189,13 @@ TEST(CaseOf, CitesALongNameByItsHandle) {
   galen::v1::Signal& signal = *question.mutable_evidence()->mutable_summary()->add_signals();
   signal.set_source("n1: ibstat --very-long-list");
   signal.set_first_line(4);
+  signal.set_strength(galen::v1::DECISIVE);
+  signal.set_count(3);
   signal.add_labels("NET.LINK.DOWN");
   const std::string prompt = PromptOf(question);
   EXPECT_THAT(prompt,
               HasSubstr("<code of=\"#m1.2\" name=\"n1: ibstat --very-long-list\">4: link is down"));
-  EXPECT_THAT(prompt, HasSubstr("#m1.2 4: NET.LINK.DOWN"));
+  EXPECT_THAT(prompt, HasSubstr("#m1.2 4: NET.LINK.DOWN (decisive, 3 times)"));
 }
 
 TEST(CaseOf, NamesAFileOfTheReportWithoutItsFolders) {
@@ -269,6 +288,13 @@ TEST(Places, AreThoseWhereACitedCheckFails) {
   AddResult(question, "rdma.link", "n3", CheckResult::PASS);
   EXPECT_EQ(NodesOf(question, "rdma.link@n1", "FAIL: port 1 is down", {"n1", "n2", "n3"}),
             "n1, n2");
+}
+
+TEST(Citations, ACheckWithOneResultIsCitedByItsNameAlone) {
+  v1::InvestigateQuestion question = Reported("It hangs.");
+  AddResult(question, "rdma.link", "n1", CheckResult::FAIL).set_message("port 1 is down");
+  AddResult(question, "rdma.link_more", "n1", CheckResult::FAIL).set_message("port 1 is down");
+  EXPECT_EQ(NodesOf(question, "rdma.link", "FAIL: port 1 is down", {"n1"}), "n1");
 }
 
 TEST(Verdicts, ARejectionThatNothingSpeaksForIsLeftOut) {

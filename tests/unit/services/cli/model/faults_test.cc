@@ -249,7 +249,9 @@ TEST(Endpoint, ThatHangsFromTheStartIsWaitedForUntilTheBreakerOpens) {
     EXPECT_EQ(endpoint.requests().size(), static_cast<std::size_t>(std::min(2 * i, most)));
     EXPECT_EQ(run.Metric("galen_llm_circuit_state{use=\"chat\",state=\"open\"}"),
               2 * i >= most ? 1 : 0);
-    if (2 * (i - 1) >= most) EXPECT_THAT(run.note, HasSubstr("its circuit is open"));
+    if (2 * (i - 1) >= most) {
+      EXPECT_THAT(run.note, HasSubstr("its circuit is open"));
+    }
   }
 }
 

@@ -201,9 +201,9 @@ TEST(Investigation, ADefiningFactLeadsWhateverTheModelSays) {
 }
 
 TEST(Investigation, AnInventedQuoteGoesBackOnceAndThenCountsForNothing) {
-  constexpr char kInvented[] = "the filter is clogged with grey dust";
-  FakeLlmClient client(Turns({Concluding({{"GPU.DUST", "confirm", "job.log", 1, kInvented}},
-                                         absl::StrCat("The log says \"", kInvented, "\"."))}));
+  constexpr char kNowhere[] = "the filter is clogged with grey dust";
+  FakeLlmClient client(Turns({Concluding({{"GPU.DUST", "confirm", "job.log", 1, kNowhere}},
+                                         absl::StrCat("The log says \"", kNowhere, "\"."))}));
   World world(Undecided(client));
   const World::Outcome outcome = world.Diagnose(World::Incident());
   int asked = 0;
@@ -217,7 +217,7 @@ TEST(Investigation, AnInventedQuoteGoesBackOnceAndThenCountsForNothing) {
   EXPECT_NE(report.presumed_cause().judged_by(), "fake-1");
   ASSERT_NE(VerdictOn(outcome.diagnosis, "GPU.DUST"), nullptr);
   EXPECT_NE(VerdictOn(outcome.diagnosis, "GPU.DUST")->objection(), "");
-  EXPECT_THAT(report.DebugString(), Not(HasSubstr(kInvented)));
+  EXPECT_THAT(report.DebugString(), Not(HasSubstr(kNowhere)));
   EXPECT_THAT(report.notes(), Contains(HasSubstr("does not stand and counts for nothing")));
 }
 
@@ -290,7 +290,7 @@ TEST(Investigation, ShowsWhatIsAskedForAndNothingElse) {
 }
 
 TEST(Investigation, RunsAPassiveCheckThatHasNotRun) {
-  FakeLlmClient client(Turns({Asking({{"run_checks", "gpu.extra"}}), Concluding({})}));
+  FakeLlmClient client(Turns({Asking({{"run_checks", "gpu.fan, gpu.extra"}}), Concluding({})}));
   World::Options options = Undecided(client);
   options.extra_check = true;
   World world(options);
