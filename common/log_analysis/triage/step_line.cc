@@ -237,6 +237,7 @@ std::optional<StepLine> ReadStepLine(const StepFormat& format, absl::string_view
     at = line.rfind(after);
     if (at != absl::string_view::npos) break;
   }
+  if (at == absl::string_view::npos) return ReadFrom(format, line, 0);  // a line for each report
   // If the last report is incomplete because the line was cut, take the one before it.
   for (int tries = 0; tries < 4 && at != absl::string_view::npos; ++tries) {
     if (auto found = ReadFrom(format, line, at); found.has_value()) return found;

@@ -63,6 +63,10 @@ const Case kCases[] = {
     {"hf-bar",
      " 12%|#2        | 2/16 [01:50<12:50, 55.00s/it]\r 19%|#8  | 3/16 [02:45<11:55, 55s/it]", 3, 16,
      -1, -1, -1},
+    {"tqdm-counter",
+     "0it [00:00, ?it/s]\r7it [00:09, 1.30s/it]\r8it [00:16,  7.00s/it]slurmstepd: error", 8, -1, 7,
+     -1, -1},
+    {"tqdm-counter", "Epoch: 12it [01:50, 9.10s/it]", 12, -1, 9.1, -1, -1},
     {"deepspeed-timer",
      "[2023-11-29 08:57:30,611] [INFO] [timer.py:260:stop] epoch=0/micro_step=5/global_step=5, "
      "RunningAvgSamplesPerSec=311.41529524062446, CurrSamplesPerSec=329.45074244342015, "
