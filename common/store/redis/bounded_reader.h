@@ -33,9 +33,14 @@ class BoundedReader {
   static BoundedReader& Of(const redisReadTask* task);
   bool Take(const redisReadTask* task, std::size_t bytes, std::size_t elements);
   static void* CreateString(const redisReadTask* task, char* bytes, std::size_t size);
-  static void* CreateArray(const redisReadTask* task, int elements);
+  // hiredis counts with an int up to release 0.14, later with a std::size_t.
+  template <typename Count>
+  static void* CreateArray(const redisReadTask* task, Count elements);
   static void* CreateInteger(const redisReadTask* task, long long value);
   static void* CreateNil(const redisReadTask* task);
+  // Doubles and booleans, which hiredis knows from release 1.0 on.
+  template <typename Functions>
+  static void AddTypesOfResp3(Functions& functions);
 
   const ReplyLimits limits_;
   const std::function<bool()> expected_;
