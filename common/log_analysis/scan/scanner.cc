@@ -72,7 +72,7 @@ absl::Status RunAll(const std::vector<std::function<absl::Status()>>& tasks) {
   };
   std::vector<std::future<void>> others;
   for (unsigned i = 1; i < std::thread::hardware_concurrency() && i < tasks.size(); ++i) {
-    // Where no thread is available, this one does all.
+    // If no thread is available, this one does all.
     others.push_back(std::async(std::launch::async | std::launch::deferred, work));
   }
   work();
