@@ -2,12 +2,12 @@
 # install_packages.sh LIST...: installs what is missing of the packages in packages/LIST.txt. Needs root only when some are.
 set -euo pipefail
 cd "$(dirname "$0")/packages"
-builds_on="Galen is tested on Debian 12; Debian 13 and Ubuntu 24.04 have the packages"
+builds_on="Galen is tested on Debian 12 and builds on Debian 13; Ubuntu 24.04 has the packages"
 # Without the file the system is "unknown" below, and a package that is not installed has no status.
 # shellcheck disable=SC1091
 . /etc/os-release 2>/dev/null || true
 case ${ID:-unknown}-${VERSION_ID:-} in
-  debian-12) ;;
+  debian-12 | debian-13) ;;
   ubuntu-22.04)
     echo "packages: $builds_on, not on Ubuntu 22.04: its Boost is 1.74 (1.81 is needed) and its g++ is 11 (12 is needed)" >&2
     exit 1

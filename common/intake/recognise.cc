@@ -10,14 +10,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "common/base/re2_piece.h"
 #include "common/intake/blocks.h"
 #include "common/intake/line.h"
 #include "common/intake/machine_parts.h"
+#include "common/intake/prose.h"
 #include "common/intake/repeated.h"
 #include "common/intake/text.h"
 #include "common/intake/writer.h"
-#include "re2/re2.h"
 
 namespace galen::intake {
 namespace {
@@ -26,50 +25,10 @@ namespace {
 constexpr std::size_t kLookedLines = 4000;
 constexpr std::size_t kHostLines = 400;
 constexpr std::size_t kMostWriters = 1000;
-
-// How a person writes: some words of letters with single blanks between them.
-bool LooksLikeProse(absl::string_view line) {
-  line = absl::StripAsciiWhitespace(line);
-  if (line.empty() || absl::StrContains(line, "  ") || absl::StrContains(line, '\t')) return false;
-  int words = 0;
-  int plain = 0;
-  for (absl::string_view word : absl::StrSplit(line, ' ', absl::SkipEmpty())) {
-    ++words;
-    while (!word.empty() && absl::ascii_ispunct(static_cast<unsigned char>(word.back())))
-      word.remove_suffix(1);
-    while (!word.empty() &&
-           (word[0] == '(' || word[0] == '"' || word[0] == '`' || word[0] == '*')) {
-      word.remove_prefix(1);
-    }
-    const bool letters = std::all_of(word.begin(), word.end(), [](char c) {
-      return absl::ascii_isalpha(static_cast<unsigned char>(c)) || c == '\'' || c == '-' ||
-             (static_cast<unsigned char>(c) & 0x80) != 0;
-    });
-    plain += letters ? 1 : 0;
-  }
-  return words >= 4 && plain * 4 >= words * 3;
-}
-
-// A quotation with at least this many bytes and words is a message of a program.
-constexpr std::size_t kQuotedBytes = 24;
-constexpr std::size_t kQuotedWords = 4;
-
-// People repeat errors in sentences and titles as programs print them. Gives where one begins, or
-// npos.
-std::size_t ErrorIn(absl::string_view line) {
-  static const RE2 error(
-      R"((?:^|[\s"'(:])((?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception): |\[Errno \d+\] |(?:CUDA|HIP) error: |NCCL WARN |NVRM: |RuntimeError\())",
-      ByteOptions());
-  re2::StringPiece at;
-  if (!RE2::PartialMatch(Piece(line), error, &at)) return absl::string_view::npos;
-  return static_cast<std::size_t>(at.data() - line.data());
-}
-
-bool IsMessage(absl::string_view quoted) {
-  const std::vector<absl::string_view> words =
-      absl::StrSplit(quoted, absl::ByAnyChar(" \n"), absl::SkipEmpty());
-  return quoted.size() >= kQuotedBytes && words.size() >= kQuotedWords;
-}
+// Bytes of an output that several machines printed alike, for all of them together, and what each
+// counts at least.
+constexpr std::size_t kMostCopied = std::size_t{8} << 20;
+constexpr std::size_t kLeastCopied = std::size_t{16} << 10;
 
 // One text, part by part.
 class Reader {
@@ -403,15 +362,17 @@ class Reader {
     }
     if (artefact.command.several && from + lines.size() == range.end) {
       const std::vector<MachinePart> parts = PartsByMachine(lines, artefact.command.machines);
-      for (const MachinePart& part : parts) AddPart(artefact, part, lines, code);
+      std::size_t room = kMostCopied;
+      for (const MachinePart& part : parts) AddPart(artefact, part, lines, code, room);
       if (!parts.empty()) return;
     }
     Finish(std::move(artefact), lines, shapes, code);
   }
 
-  // Adds the part of an output that one machine printed, or several machines alike.
+  // Adds the part of an output that one machine printed, or several machines alike. `room`: bytes
+  // that copies for further machines may take.
   void AddPart(const Artefact& whole, const MachinePart& part,
-               absl::Span<const absl::string_view> lines, bool code) {
+               absl::Span<const absl::string_view> lines, bool code, std::size_t& room) {
     Artefact artefact = whole;
     artefact.content_line = whole.content_line + static_cast<std::int64_t>(part.first);
     artefact.first_line = artefact.content_line - 1;  // its heading, or what was typed
@@ -425,6 +386,9 @@ class Reader {
       absl::StrAppend(&artefact.content, own.back(), "\n");
     }
     for (const std::string& machine : part.machines) {
+      const std::size_t bytes = artefact.content.size() + kLeastCopied;
+      if (machine != part.machines.front() && bytes > room) break;
+      room -= std::min(bytes, room);
       artefact.host = machine;
       Finish(artefact, own, shapes, code);
     }

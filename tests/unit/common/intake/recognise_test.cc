@@ -115,6 +115,17 @@ TEST(Recognise, AnOutputOfSeveralMachinesIsPartedByTheirHeadings) {
   EXPECT_EQ(recognised.artefacts[1].content_line, 7);
 }
 
+TEST(Recognise, EqualOutputsOfSeveralMachinesAreCopiedWithinABound) {
+  const auto read = [](int lines) {
+    std::string text =
+        "```\n[u@login ~]$ pdsh -w gpu[1-200] free | dshbak -c\n----\ngpu[1-200]\n----\n";
+    for (int i = 0; i < lines; ++i) absl::StrAppend(&text, std::string(1000, 'x'), "\n");
+    return Read(absl::StrCat(text, "```\n")).artefacts.size();
+  };
+  EXPECT_EQ(read(1), 200u);
+  EXPECT_EQ(read(1000), 8u);
+}
+
 TEST(Recognise, AFilteredOutputIsAnExcerpt) {
   const Recognised recognised =
       Read("```\n$ dmesg | grep mlx4\n[   11.902517] mlx4_core: core driver\n```\n");
