@@ -327,7 +327,9 @@ class Writer {
     }
     Log& log = logs_[{artefact.text, kind, node}];
     const std::string typed = WithoutSearches(artefact.typed);
-    if (!typed.empty()) log.Add(artefact.first_line, typed);
+    if (!typed.empty() && artefact.first_line < artefact.content_line) {
+      log.Add(artefact.first_line, typed);
+    }
     log.Add(artefact.content_line, artefact.content);
   }
 

@@ -6,7 +6,10 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
 #include "common/base/re2_piece.h"
 #include "common/intake/line.h"
 #include "common/intake/machine_parts.h"
@@ -134,8 +137,17 @@ std::vector<std::string> ReadAgain(const std::string& text, Command& command) {
   return words;
 }
 
+// Options with a value, by program: pdsh(1), clush(1), pssh(1).
+absl::string_view OptionsOf(absl::string_view program) {
+  if (program == "pssh" || program == "parallel-ssh") return "hHlpoetO";
+  return program == "clush" ? "wxgXfltuo" : "wxgtulfRM";
+}
+
 // pdsh and its like: `pdsh -R ssh -w gpu[01-04] CMD`, `clush -bw gpu[01-04] CMD`.
 void DropParallelShell(std::vector<std::string>& argv, Command& command) {
+  const std::string program = BaseName(argv.front());
+  const absl::string_view with_value = OptionsOf(program);
+  const char names = absl::StrContains(with_value, 'H') ? 'H' : 'w';
   argv.erase(argv.begin());
   while (!argv.empty() && argv.front().size() > 1 && argv.front()[0] == '-') {
     const std::string option = argv.front();
@@ -143,14 +155,12 @@ void DropParallelShell(std::vector<std::string>& argv, Command& command) {
     const bool letters = std::all_of(option.begin() + 1, option.end(), [](char c) {
       return absl::ascii_isalpha(static_cast<unsigned char>(c));
     });
-    if (!letters && option[1] == 'w') command.machines = MachinesOf(option.substr(2));
-    if (!letters || !absl::StrContains("wxgXRftulH", option.back()) || argv.empty()) continue;
-    if (option.back() == 'w' || option.back() == 'H') {
-      command.machines = MachinesOf(argv.front());
-    }
+    if (!letters && option[1] == names) command.machines = MachinesOf(option.substr(2));
+    if (!letters || !absl::StrContains(with_value, option.back()) || argv.empty()) continue;
+    if (option.back() == names) command.machines = MachinesOf(argv.front());
     argv.erase(argv.begin());
   }
-  command.several = true;
+  command.elsewhere = command.several = true;
   const std::string joined = absl::StrJoin(argv, " ");
   argv = ReadAgain(joined, command);
 }
@@ -160,7 +170,7 @@ bool DropAnsible(std::vector<std::string>& argv, Command& command) {
   const auto option = std::find(argv.begin(), argv.end(), "-a");
   if (option == argv.end() || option + 1 == argv.end()) return false;
   const std::string inner = *(option + 1);
-  command.several = true;
+  command.elsewhere = command.several = true;
   argv = ReadAgain(inner, command);
   return true;
 }
@@ -194,7 +204,8 @@ bool DropWrapper(std::vector<std::string>& argv, Command& command) {
     DropOptions(argv, "BbcDEeFIiJLlmOopQRSWw");
     if (argv.empty()) return false;
     if (absl::StrContains(argv.front(), '$')) {
-      command.several = true;  // the variable of a loop
+      command.elsewhere = true;
+      command.target = argv.front();
     } else {
       command.host = HostOf(argv.front());
     }
@@ -222,9 +233,12 @@ bool DropWrapper(std::vector<std::string>& argv, Command& command) {
     const auto words = std::find(argv.begin(), argv.end(), "--");
     if (exec == argv.end() || words == argv.end() || words + 1 == argv.end() || words < exec)
       return false;
-    command.several = command.several || std::any_of(exec, words, [](const std::string& word) {
-                        return absl::StrContains(word, '$');
-                      });
+    const auto target = std::find_if(
+        exec, words, [](const std::string& word) { return absl::StrContains(word, '$'); });
+    if (target != words) {
+      command.elsewhere = true;
+      command.target = *target;
+    }
     argv.erase(argv.begin(), words + 1);
     command.in_container = true;
     return true;
@@ -271,29 +285,61 @@ std::optional<Prompt> FindPrompt(absl::string_view line) {
   return std::nullopt;
 }
 
+namespace {
+
+// Whether what stands behind a pipe selects or changes lines. dshbak only sorts them by machine.
+bool IsFilter(absl::string_view rest) {
+  Words words(rest);
+  const std::vector<std::string> argv = words.Take();
+  if (argv.empty() || BaseName(argv.front()) != "dshbak") return true;
+  return words.operation() == "|";
+}
+
+// `for h in gpu01 gpu02; do echo $h; ssh $h CMD; done`: its words up to the first semicolon, and
+// the rest.
+Command ReadLoop(const std::vector<std::string>& head, absl::string_view rest) {
+  Command body = ReadCommand(rest);
+  if (const std::size_t done = rest.rfind("done"); done != absl::string_view::npos) {
+    absl::string_view behind = absl::StripLeadingAsciiWhitespace(rest.substr(done + 4));
+    body.filtered = body.filtered || (absl::ConsumePrefix(&behind, "|") && IsFilter(behind));
+  }
+  if (!body.elsewhere) return body;
+  if (head.front() == "while") {
+    body.several = true;
+    return body;
+  }
+  if (head.size() < 4) return body;
+  const std::string forms[] = {absl::StrCat("${", head[1], "}"), absl::StrCat("$", head[1])};
+  for (const std::string& form : forms) {
+    if (!absl::StrContains(body.target, form)) continue;
+    body.several = true;
+    for (std::size_t i = 3; i < head.size(); ++i) {
+      const std::string machine = HostOf(absl::StrReplaceAll(body.target, {{form, head[i]}}));
+      if (MachinesOf(machine) != std::vector<std::string>{machine}) {
+        body.machines.clear();  // $(cat hosts)
+        break;
+      }
+      body.machines.push_back(machine);
+    }
+    break;
+  }
+  return body;
+}
+
+}  // namespace
+
 Command ReadCommand(absl::string_view typed) {
   Command command;
   if (typed.size() > kMostPrompt) typed = typed.substr(0, kMostPrompt);
   Words words(typed);
   command.argv = words.Take();
-  command.filtered = words.operation() == "|" &&
-                     !absl::StartsWith(absl::StripLeadingAsciiWhitespace(words.rest()), "dshbak");
+  command.filtered = words.operation() == "|" && IsFilter(words.rest());
   if (!command.argv.empty() && command.argv.front() == "do") {
     command.argv.erase(command.argv.begin());
   }
-  // `for h in gpu01 gpu02; do echo $h; ssh $h CMD; done`
-  if (command.argv.size() > 3 && command.argv.front() == "for" && words.operation() == ";") {
-    Command body = ReadCommand(words.rest());
-    for (std::size_t i = 3; i < command.argv.size(); ++i) {
-      const std::vector<std::string> named = MachinesOf(command.argv[i]);
-      if (named.size() == 1) body.machines.push_back(named.front());
-    }
-    if (body.machines.size() + 3 < command.argv.size()) body.machines.clear();
-    return body;
-  }
-  if (!command.argv.empty() && command.argv.front() == "while" && words.operation() == ";") {
-    return ReadCommand(words.rest());
-  }
+  const bool loops = !command.argv.empty() && words.operation() == ";" &&
+                     (command.argv.front() == "for" || command.argv.front() == "while");
+  if (loops) return ReadLoop(command.argv, words.rest());
   // Commands that people type before the program that matters: `cd dir && program`.
   static constexpr std::array<absl::string_view, 8> kBefore = {
       "cd", "export", "source", "set", "module", "echo", "printf", "hostname"};

@@ -26,10 +26,14 @@ std::optional<Prompt> FindPrompt(absl::string_view line);
 struct Command {
   std::vector<std::string> argv;  // without sudo, variables, wrappers; the program without its path
   std::string host;               // `ssh HOST ...` ran it there
+  // It ran on machines that only a variable or a list names, not on that of the prompt.
+  bool elsewhere = false;
   // It ran on several machines (a loop over ssh or kubectl exec, pdsh, clush, Ansible), and
   // those that it names; none: it takes them from elsewhere.
   bool several = false;
   std::vector<std::string> machines;
+  // What `ssh` or `kubectl exec` was told, with a variable of the shell: "root@node$i".
+  std::string target;
   // `docker exec`, `kubectl exec`, `docker run`: inside a container.
   bool in_container = false;
   // Its output went through a filter (grep, head, tail, cut, awk, ...): what is missing from it

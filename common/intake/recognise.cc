@@ -335,7 +335,8 @@ class Reader {
       artefact.command = ReadCommand(prompt->typed);
       artefact.typed = std::string(absl::StripAsciiWhitespace(prompt->typed));
       artefact.user = prompt->user;
-      artefact.host = artefact.command.host.empty() ? prompt->host : artefact.command.host;
+      artefact.host = artefact.command.host;
+      if (artefact.host.empty() && !artefact.command.elsewhere) artefact.host = prompt->host;
       artefact.in_container = artefact.command.in_container || IsContainerId(artefact.host);
       artefact.excerpt = artefact.command.filtered;
     }
@@ -361,10 +362,17 @@ class Reader {
       shapes = own;
     }
     if (artefact.command.several && from + lines.size() == range.end) {
-      const std::vector<MachinePart> parts = PartsByMachine(lines, artefact.command.machines);
-      std::size_t room = kMostCopied;
-      for (const MachinePart& part : parts) AddPart(artefact, part, lines, code, room);
-      if (!parts.empty()) return;
+      const bool echoes = absl::StrContains(artefact.typed, "echo") ||
+                          absl::StrContains(artefact.typed, "printf") ||
+                          absl::StrContains(artefact.typed, "hostname");
+      const std::vector<MachinePart> parts =
+          PartsByMachine(lines, artefact.command.machines, echoes);
+      if (!parts.empty()) {
+        artefact.content.clear();
+        std::size_t room = kMostCopied;
+        for (const MachinePart& part : parts) AddPart(artefact, part, lines, code, room);
+        return;
+      }
     }
     Finish(std::move(artefact), lines, shapes, code);
   }
@@ -374,13 +382,13 @@ class Reader {
   void AddPart(const Artefact& whole, const MachinePart& part,
                absl::Span<const absl::string_view> lines, bool code, std::size_t& room) {
     Artefact artefact = whole;
-    artefact.content_line = whole.content_line + static_cast<std::int64_t>(part.first);
-    artefact.first_line = artefact.content_line - 1;  // its heading, or what was typed
-    artefact.last_line = whole.content_line + static_cast<std::int64_t>(part.end) - 1;
-    artefact.content.clear();
+    artefact.content_line = whole.content_line + static_cast<std::int64_t>(part.lines.front());
+    // Its heading, or what was typed.
+    artefact.first_line = part.prefix > 0 ? artefact.content_line : artefact.content_line - 1;
+    artefact.last_line = whole.content_line + static_cast<std::int64_t>(part.lines.back());
     std::vector<absl::string_view> own;
     std::vector<LineShape> shapes;
-    for (std::size_t i = part.first; i < part.end; ++i) {
+    for (const std::size_t i : part.lines) {
       own.push_back(lines[i].substr(std::min(part.prefix, lines[i].size())));
       shapes.push_back(kinds_.ShapeOf(own.back()));
       absl::StrAppend(&artefact.content, own.back(), "\n");
@@ -408,7 +416,7 @@ class Reader {
     if (artefact.host.empty() && artefact.writers.size() == 1) {
       artefact.host = artefact.writers.front();
     }
-    if (artefact.host.empty()) artefact.host = text_.host;
+    if (artefact.host.empty() && !artefact.command.elsewhere) artefact.host = text_.host;
     if (!text_.cut.empty()) artefact.excerpt = true;
     out_.artefacts.push_back(std::move(artefact));
   }

@@ -178,9 +178,9 @@ class Entry {
 
 absl::StatusOr<StepFormat> ParseFormat(const Yaml& yaml, absl::string_view file) {
   const Entry entry(yaml, file, "formats");
-  GALEN_RETURN_IF_ERROR(
-      entry.Check({"name", "framework", "source", "line", "first_step", "first_epoch", "interval",
-                   "last_of_line", "declared_total", "serving", "any_order", "bar", "fields"}));
+  GALEN_RETURN_IF_ERROR(entry.Check({"name", "framework", "source", "line", "first_step",
+                                     "first_epoch", "interval", "last_of_line", "all_fields",
+                                     "declared_total", "serving", "any_order", "bar", "fields"}));
   StepFormat format;
   GALEN_ASSIGN_OR_RETURN(format.name, entry.Text("name", true));
   GALEN_ASSIGN_OR_RETURN(format.framework, entry.Text("framework", true));
@@ -195,6 +195,7 @@ absl::StatusOr<StepFormat> ParseFormat(const Yaml& yaml, absl::string_view file)
   }
   GALEN_ASSIGN_OR_RETURN(format.interval, entry.Bool("interval"));
   GALEN_ASSIGN_OR_RETURN(format.last_of_line, entry.Bool("last_of_line"));
+  GALEN_ASSIGN_OR_RETURN(format.all_fields, entry.Bool("all_fields"));
   GALEN_ASSIGN_OR_RETURN(format.declared_total, entry.Bool("declared_total"));
   GALEN_ASSIGN_OR_RETURN(format.serving, entry.Bool("serving"));
   GALEN_ASSIGN_OR_RETURN(format.any_order, entry.Bool("any_order"));

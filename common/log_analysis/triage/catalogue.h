@@ -49,6 +49,7 @@ struct StepFormat {
   std::int64_t first_epoch = 1;  // number of the first one
   bool interval = false;
   bool last_of_line = false;
+  bool all_fields = false;
   bool declared_total = false;
   bool serving = false;
   bool any_order = false;

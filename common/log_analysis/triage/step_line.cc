@@ -1,5 +1,6 @@
 #include "common/log_analysis/triage/step_line.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -230,19 +231,30 @@ absl::string_view BarName(absl::string_view line) {
 
 std::optional<StepLine> ReadStepLine(const StepFormat& format, absl::string_view line) {
   if (!format.last_of_line) return ReadFrom(format, line, 0);
-  // Begin of the last report of the line: the last place of its first text.
-  const std::vector<std::string>& first = format.fields.front().after;
-  std::size_t at = absl::string_view::npos;
-  for (const std::string& after : first) {
-    at = line.rfind(after);
-    if (at != absl::string_view::npos) break;
-  }
-  if (at == absl::string_view::npos) return ReadFrom(format, line, 0);  // a line for each report
-  // If the last report is incomplete because the line was cut, take the one before it.
-  for (int tries = 0; tries < 4 && at != absl::string_view::npos; ++tries) {
-    if (auto found = ReadFrom(format, line, at); found.has_value()) return found;
+  // The begin of the last report of the line: the last place of the text of its first field.
+  const StepField& first = format.fields.front();
+  const auto last_before = [&](std::size_t end) {
+    for (const std::string& after : first.after) {
+      if (const std::size_t at = line.rfind(after, end); at != kNone) return at;
+    }
+    for (const std::string& before : first.before) {
+      const std::size_t at = line.rfind(before, end);
+      if (at != kNone && NumberBefore(line, at) != kNone) return NumberBefore(line, at);
+    }
+    return kNone;
+  };
+  // If the last report was cut, or is of another form, the one before it counts.
+  constexpr int kMostTries = 4;
+  std::size_t at = last_before(kNone);
+  for (int tries = 0; tries < kMostTries && at != kNone; ++tries) {
+    const std::optional<StepLine> found = ReadFrom(format, line, at);
+    const bool has_all =
+        !format.all_fields || !found.has_value() ||
+        std::all_of(format.fields.begin(), format.fields.end(),
+                    [&](const StepField& field) { return found->Has(field.quantity); });
+    if (found.has_value() && has_all) return found;
     if (at == 0) break;
-    at = line.rfind(first.front(), at - 1);
+    at = last_before(at - 1);
   }
   return std::nullopt;
 }

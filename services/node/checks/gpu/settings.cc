@@ -103,7 +103,11 @@ SecondContexts SecondContextsOn(const Gpu& gpu, const std::vector<Gpu>& gpus,
   if (!gpu.processes.has_value()) return second;
   second.count = 0;
   for (const GpuProcess& process : *gpu.processes) {
-    if (!process.memory_mib.has_value() || IsDaemon(process, daemons)) continue;
+    // Without a number (0) nobody knows whether two entries are one process.
+    if (!process.memory_mib.has_value() || process.pid <= 0 || OnlyDraws(process) ||
+        IsDaemon(process, daemons)) {
+      continue;
+    }
     const bool more_elsewhere = std::any_of(gpus.begin(), gpus.end(), [&](const Gpu& other) {
       if (other.index == gpu.index || !other.processes.has_value()) return false;
       return std::any_of(other.processes->begin(), other.processes->end(), [&](const auto& own) {

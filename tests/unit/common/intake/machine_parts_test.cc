@@ -13,13 +13,14 @@ namespace machine_parts_test {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// "gpu01,gpu02: 2-4" for lines 2 to 4 (from 0), the last excluded.
-std::vector<std::string> Parts(absl::string_view text, std::vector<std::string> machines = {}) {
+// "gpu01,gpu02: 2 3" for lines 2 and 3 (from 0).
+std::vector<std::string> Parts(absl::string_view text, std::vector<std::string> machines = {},
+                               bool echoes = false) {
   const std::vector<absl::string_view> lines = absl::StrSplit(text, '\n');
   std::vector<std::string> shown;
-  for (const MachinePart& part : PartsByMachine(lines, machines)) {
+  for (const MachinePart& part : PartsByMachine(lines, machines, echoes)) {
     shown.push_back(
-        absl::StrCat(absl::StrJoin(part.machines, ","), ": ", part.first, "-", part.end));
+        absl::StrCat(absl::StrJoin(part.machines, ","), ": ", absl::StrJoin(part.lines, " ")));
   }
   return shown;
 }
@@ -31,28 +32,38 @@ TEST(MachinesOf, ExpandsRangesWithTheirZeros) {
 
 TEST(MachinesOf, AnyOtherTextNamesNobody) {
   for (const char* text :
-       {"", "$(cat hosts)", "gpu[a-b]", "gpu[9-3]", "gpu[1-2", "a b", "../x", "gpu[1-999999999]"}) {
+       {"", "$(cat hosts)", "gpu[a-b]", "gpu[9-3]", "gpu[1-2", "a b", "../x", "gpu[1-999999999]",
+        "gpu[4294967295]", "gpu[99999999999999999999]", "gpu[1-200,1-200]", "gpu[-1]"}) {
     EXPECT_THAT(MachinesOf(text), IsEmpty()) << text;
   }
 }
 
 TEST(PartsByMachine, HeadingsOfLoopsAndOfParallelShells) {
-  EXPECT_THAT(Parts("alfa\nx\nbeta\ny\nz", {"alfa", "beta"}),
-              ElementsAre("alfa: 1-2", "beta: 3-5"));
-  EXPECT_THAT(Parts("=== gpu01 ===\nx\n=== gpu02 ===\ny"), ElementsAre("gpu01: 1-2", "gpu02: 3-4"));
+  EXPECT_THAT(Parts("alfa\nx\nbeta\ny\nz", {"alfa", "beta"}), ElementsAre("alfa: 1", "beta: 3 4"));
+  EXPECT_THAT(Parts("n1\nx\nn2\ny", {}, /*echoes=*/true), ElementsAre("n1: 1", "n2: 3"));
+  EXPECT_THAT(Parts("=== gpu01 ===\nx\n=== gpu02 ===\ny"), ElementsAre("gpu01: 1", "gpu02: 3"));
   EXPECT_THAT(Parts("---------------\ngpu[1-2]\n---------------\nx\n---------------\ngpu3\n"
                     "---------------\ny"),
-              ElementsAre("gpu1,gpu2: 3-4", "gpu3: 7-8"));
+              ElementsAre("gpu1,gpu2: 3", "gpu3: 7"));
   EXPECT_THAT(Parts("gpu1 | CHANGED | rc=0 >>\nx\ngpu2 | FAILED | rc=1 >>\ny"),
-              ElementsAre("gpu1: 1-2", "gpu2: 3-4"));
-  EXPECT_THAT(Parts("gpu1: x\ngpu1: y\ngpu2: z"), ElementsAre("gpu1: 0-2", "gpu2: 2-3"));
+              ElementsAre("gpu1: 1", "gpu2: 3"));
+}
+
+TEST(PartsByMachine, LinesWithTheirMachineMayBeMixed) {
+  EXPECT_THAT(Parts("gpu1: x\ngpu1: y\ngpu2: z"), ElementsAre("gpu1: 0 1", "gpu2: 2"));
+  // pdsh's blank lines and its own messages part nothing.
+  EXPECT_THAT(Parts("gpu2: a\ngpu1: \ngpu1: b\ngpu2: \ngpu2: c\npdsh@login: gpu3: ssh exited with "
+                    "exit code 255"),
+              ElementsAre("gpu1: 1 2", "gpu2: 0 3 4"));
+  EXPECT_THAT(Parts("gpu1: x\ngpu1: y", {"gpu1"}), ElementsAre("gpu1: 0 1"));
 }
 
 TEST(PartsByMachine, OneNameOrAWordOfTheOutputPartsNothing) {
-  EXPECT_THAT(Parts("eth0\nup\n4096"), IsEmpty());
-  EXPECT_THAT(Parts("mlx5_0: up\nrate 400"), IsEmpty());
+  for (const char* text : {"", "eth0\nup\neth1\nup", "nvidia0\nnvidia1\nnvidiactl",
+                           "mlx5_0: up\nmlx5_1: down", "n1\nx\nn2\ny", "=== gpu01 ===\nx"}) {
+    EXPECT_THAT(Parts(text), IsEmpty()) << text;
+  }
   EXPECT_THAT(Parts("gamma\nx", {"alfa", "beta"}), IsEmpty());
-  EXPECT_THAT(Parts(""), IsEmpty());
 }
 
 }  // namespace machine_parts_test

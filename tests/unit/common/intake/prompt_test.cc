@@ -63,6 +63,14 @@ TEST(ReadCommand, ALoopOverSshRunsOnSeveralMachines) {
   EXPECT_THAT(read.machines, IsEmpty());
   EXPECT_TRUE(read.several);
   EXPECT_FALSE(ReadCommand("for d in mlx5_0 mlx5_1; do echo $d; ibstat $d; done").several);
+  // The list is of the interfaces of one machine.
+  const Command devices = ReadCommand("for d in eth0 eth1; do echo $d; ssh $NODE ethtool $d; done");
+  EXPECT_FALSE(devices.several);
+  EXPECT_TRUE(devices.elsewhere);
+  const Command numbers =
+      ReadCommand("for i in 1 2; do ssh root@node${i} uptime; done | grep load");
+  EXPECT_THAT(numbers.machines, ElementsAre("node1", "node2"));
+  EXPECT_TRUE(numbers.filtered);
 }
 
 TEST(ReadCommand, ParallelShellsRunOnSeveralMachines) {
@@ -75,6 +83,8 @@ TEST(ReadCommand, ParallelShellsRunOnSeveralMachines) {
     EXPECT_TRUE(command.several) << typed;
     EXPECT_FALSE(command.filtered) << typed;
   }
+  EXPECT_TRUE(ReadCommand("pdsh -w gpu[01-02] dmesg | dshbak -c | grep Xid").filtered);
+  EXPECT_THAT(ReadCommand("pssh -h hosts.txt -i uptime").argv, ElementsAre("uptime"));
   const Command ansible = ReadCommand("ansible gpus -b -m shell -a 'lsmod | grep peermem'");
   EXPECT_THAT(ansible.argv, ElementsAre("lsmod"));
   EXPECT_TRUE(ansible.several);

@@ -115,6 +115,13 @@ TEST(Recognise, AnOutputOfSeveralMachinesIsPartedByTheirHeadings) {
   EXPECT_EQ(recognised.artefacts[1].content_line, 7);
 }
 
+TEST(Recognise, AnOutputOfAMachineThatAVariableNamesIsNotThePrompts) {
+  const Recognised recognised =
+      Read("```\n[u@login01 ~]$ ssh $NODE uname -r\n6.8.0-50-generic\n```\n");
+  ASSERT_THAT(recognised.artefacts, SizeIs(1));
+  EXPECT_EQ(recognised.artefacts[0].host, "");
+}
+
 TEST(Recognise, EqualOutputsOfSeveralMachinesAreCopiedWithinABound) {
   const auto read = [](int lines) {
     std::string text =

@@ -112,6 +112,17 @@ TEST(StepLine, NoLineIsOfAFormatThatStandsBeforeItsOwn) {
   }
 }
 
+TEST(StepLine, ACounterOfFastIterationsHasNoSteps) {
+  const StepFormat& counter = FormatOf("tqdm-counter");
+  EXPECT_FALSE(ReadStepLine(counter,
+                            "1it [00:02, 2.00s/it]\r2it [00:03, 812.10it/s]\r3it [00:03, "
+                            "812.10it/s]\r4it [00:03, 812.10it/s]\r5it [00:03, 812.10it/s]")
+                   .has_value());
+  // The last report was cut.
+  EXPECT_EQ(ReadStepLine(counter, "1it [00:02, 2.00s/it]\r2it [00:04, 2.00s/it]\r3it [00:0")->step,
+            2);
+}
+
 TEST(StepLine, AServerHasReportsAndNoSteps) {
   const auto report =
       ReadStepLine(FormatOf("vllm"),
