@@ -32,7 +32,7 @@ struct Command {
   // those that it names; none: it takes them from elsewhere.
   bool several = false;
   std::vector<std::string> machines;
-  // What `ssh` or `kubectl exec` was told, with a variable of the shell: "root@node$i".
+  // The machine or pod in `ssh` or `kubectl exec`, with a variable of the shell: "root@node$i".
   std::string target;
   // `docker exec`, `kubectl exec`, `docker run`: inside a container.
   bool in_container = false;

@@ -12,7 +12,7 @@ namespace galen::intake {
 // Whether a line is some words of letters with single blanks between them.
 bool LooksLikeProse(absl::string_view line);
 
-// Where an error begins that a person repeats in a sentence or title as a program prints it, or
+// The begin of an error that a person repeats in a sentence or title as a program prints it, or
 // npos.
 std::size_t ErrorIn(absl::string_view line);
 
