@@ -450,7 +450,7 @@ class Library {
 
   static ToolResult NoSuch() {
     ToolResult result;
-    result.set_text("There is no artefact of that name; list_artefacts says which there are.");
+    result.set_text("No artefact has that name; list_artefacts names them.");
     return result;
   }
 

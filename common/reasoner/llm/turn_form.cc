@@ -52,8 +52,7 @@ constexpr ToolSpec kTools[] = {
      false, nullptr, true},
     {"search",
      "Lines that a pattern (RE2, any case) matches, of one artefact, check or machine, or of all; "
-     "and the artefacts "
-     "whose name it matches",
+     "and the artefacts whose name it matches",
      "text = a pattern (RE2, any case), of = artefact, check or machine, or \"\" for all",
      "artefact", false, "pattern", false},
     {"show_check", "Result of a check, with its raw excerpt",

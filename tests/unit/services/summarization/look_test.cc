@@ -140,7 +140,7 @@ TEST_F(LookTest, SearchesAllThatIsOfAMachineAndNamesArtefactsLikeThePattern) {
   for (const auto& line : found.lines()) artefacts.push_back(line.artefact());
   EXPECT_THAT(artefacts, ::testing::ElementsAre("train.log", "gpu.ecc@n1"));
   EXPECT_THAT(Search("", "TRAIN.log").text(), HasSubstr("Artefacts of such a name: train.log."));
-  EXPECT_THAT(Search("n2", "timeout").text(), HasSubstr("There is no artefact of that name"));
+  EXPECT_THAT(Search("n2", "timeout").text(), HasSubstr("No artefact has that name"));
 }
 
 // Lines as the last one, or like three before them but for their numbers, say nothing new.
